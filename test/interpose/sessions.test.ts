@@ -1,4 +1,3 @@
-import { ManualClock } from '@tiered/core/testing';
 import { environmentAt } from '@tiered/interpose';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -77,21 +76,6 @@ describeShim('programs that run', () => {
     expect(fs.existsSync(at)).toBe(false);
     expect(interposer.stats().opens).toBe(1);
     await interposer.close();
-  });
-
-  it('wake the daemon, also where time stands still', async () => {
-    const dataset = makeDataset(KEYS);
-    const at = place();
-    const clock = new ManualClock();
-    const interposer = await serve(dataset, { at, clock });
-    const { isCopy } = await opener(dataset, at);
-    const placed = new Promise((resolve) => interposer.hierarchy.once('placed', resolve));
-    // It says that it lives, and falls asleep.
-    await clock.advance(1000);
-    const now = clock.now();
-    expect(await isCopy('a')).toBe(false);
-    expect(await placed).toMatchObject({ key: 'a' });
-    expect([await isCopy('a'), clock.now()]).toEqual([true, now]);
   });
 
   it.each<[string, string, (file: string) => void]>([

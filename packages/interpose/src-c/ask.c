@@ -29,26 +29,26 @@ static bool is_served(void) {
 }
 
 void end_connection(int connection) {
-  syscall(SYS_shutdown, connection, SHUT_RDWR);
+  real_syscall(SYS_shutdown, connection, SHUT_RDWR);
   real_close(connection);
 }
 
 static bool wait_for(int fd, short events, int ms) {
   struct pollfd one = {.fd = fd, .events = events};
   struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
-  return syscall(SYS_ppoll, &one, fd < 0 ? 0 : 1, &time, NULL, 0) > 0;
+  return real_syscall(SYS_ppoll, &one, fd < 0 ? 0 : 1, &time, NULL, 0) > 0;
 }
 
 static int connect_to_daemon(void) {
   /* The number that it gets first may be the last one, which the program's file needs. */
-  int fd = own_number((int)syscall(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  int fd = own_number((int)real_syscall(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (fd < 0) {
     if (errno != EMFILE && errno != ENFILE) errno = EIO;
     return -1;
   }
   size_t size;
   const void *address = session_address(&size);
-  while (syscall(SYS_connect, fd, address, size) < 0) {
+  while (real_syscall(SYS_connect, fd, address, size) < 0) {
     bool is_busy = errno == EAGAIN || errno == EINTR;
     if (!is_busy || !is_served()) {
       real_close(fd);
@@ -63,7 +63,7 @@ static int connect_to_daemon(void) {
 /* Sends everything, or reads until a NUL. False if the daemon is gone. */
 static bool send_all(int fd, const char *bytes, size_t length) {
   while (length > 0) {
-    long sent = syscall(SYS_sendto, fd, bytes, length, MSG_NOSIGNAL, NULL, 0);
+    long sent = real_syscall(SYS_sendto, fd, bytes, length, MSG_NOSIGNAL, NULL, 0);
     if (sent > 0) {
       bytes += sent;
       length -= (size_t)sent;
@@ -78,7 +78,7 @@ static bool send_all(int fd, const char *bytes, size_t length) {
 
 static bool read_answer(int fd, char *answer, size_t room) {
   for (size_t length = 0; length < room;) {
-    long got = syscall(SYS_recvfrom, fd, answer + length, room - length, 0, NULL, NULL);
+    long got = real_syscall(SYS_recvfrom, fd, answer + length, room - length, 0, NULL, NULL);
     if (got == 0) return false;
     if (got > 0) {
       length += (size_t)got;

@@ -95,7 +95,7 @@ static bool open_when_asked(const struct imaginary *found, int flags, struct red
   int connection = ask(ASK_FILE, found->key, found->length, copy);
   if (connection < 0) return true;
   /* No point at which a thread may be cancelled: it has a connection. */
-  int fd = (int)syscall(SYS_openat, AT_FDCWD, copy, flags | O_NOFOLLOW);
+  int fd = (int)real_syscall(SYS_openat, AT_FDCWD, copy, flags | O_NOFOLLOW);
   int error = errno;
   end_connection(connection);
   if (fd >= 0) {

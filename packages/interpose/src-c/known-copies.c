@@ -56,7 +56,7 @@ static void let_go(struct entry *entry) { __atomic_fetch_add(&entry->version, 1,
 static struct file_identity identity_at_open(int fd) {
   struct stat found;
   int error = errno;
-  if (__atomic_load_n(&have_asked, __ATOMIC_RELAXED) && real_stat(fd, "", AT_EMPTY_PATH, &found) == 0)
+  if (__atomic_load_n(&have_asked, __ATOMIC_RELAXED) && real_fstat(fd, &found) == 0)
     return identity_of(&found);
   errno = error;
   return (struct file_identity){0};

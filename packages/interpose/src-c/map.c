@@ -20,7 +20,7 @@ uint8_t *map_private_file(const char *path, size_t least, int protection, size_t
   struct stat stat;
   int error = 0;
   void *base = MAP_FAILED;
-  if (real_stat(fd, "", AT_EMPTY_PATH, &stat) < 0) error = errno;
+  if (real_fstat(fd, &stat) < 0) error = errno;
   else if (!is_ours(&stat)) error = EACCES;
   else if ((uint64_t)stat.st_size < least) error = EINVAL;
   else base = mmap(NULL, *length = (size_t)stat.st_size, protection, MAP_SHARED, fd, 0);

@@ -35,7 +35,7 @@ static int64_t nanoseconds(const struct statx_timestamp *time) {
 bool identify(int fd, struct identity *identity) {
   struct statx found;
   unsigned mask = STATX_INO | STATX_SIZE | STATX_MTIME | STATX_BTIME;
-  if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, mask, &found) < 0) return false;
+  if (real_syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, mask, &found) < 0) return false;
   int64_t made = (found.stx_mask & STATX_BTIME) != 0 ? nanoseconds(&found.stx_btime) : 0;
   *identity = (struct identity){found.stx_ino,       found.stx_size, found.stx_dev_major,
                                 found.stx_dev_minor, made,           nanoseconds(&found.stx_mtime)};
@@ -52,7 +52,7 @@ bool is_open_for(int fd, const struct identity *known) {
          found.modified == known->modified;
 }
 
-static int duplicate(int fd, rlim_t from) { return (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from); }
+static int duplicate(int fd, rlim_t from) { return (int)real_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, from); }
 
 static int duplicate_over(int fd, const struct rlimit *limit) {
   rlim_t more = limit->rlim_max - limit->rlim_cur;
@@ -90,7 +90,7 @@ int own_number(int low) {
 }
 
 int own_open(const char *path, int flags, struct identity *identity) {
-  int low = (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC);
+  int low = (int)real_syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC);
   if (low < 0) return -1;
   int high = duplicate_high(low);
   int error = errno;

@@ -14,7 +14,7 @@ void *find_symbol(void **known, const char *name) {
 }
 
 static void *next_open, *next_openat, *next_openat_2, *next_fopen, *next_freopen, *next_statx, *next_fstatat,
-    *next_fxstatat;
+    *next_fxstatat, *next_fstat, *next_fxstat, *next_syscall;
 /* The layout that programs know which were linked before version 2.33 of the library. */
 #ifdef __x86_64__
 #define STAT_VERSION 1
@@ -35,6 +35,9 @@ __attribute__((constructor)) static void find_all(void) {
   real_symbol(&next_statx, "statx");
   real_symbol(&next_fstatat, "fstatat64");
   real_symbol(&next_fxstatat, "__fxstatat64");
+  real_symbol(&next_fstat, "fstat64");
+  real_symbol(&next_fxstat, "__fxstat64");
+  real_symbol(&next_syscall, "syscall");
 }
 
 /*
@@ -70,6 +73,23 @@ FILE *real_freopen(const char *path, const char *mode, FILE *stream) {
   return ((FILE * (*)(const char *, const char *, FILE *)) next)(path, mode, stream);
 }
 
+/* Each call takes six numbers at most, and the library passes on whatever stands there. */
+long real_syscall(long number, ...) {
+  long given[6];
+  va_list arguments;
+  va_start(arguments, number);
+  for (int i = 0; i < 6; i++) given[i] = va_arg(arguments, long);
+  va_end(arguments);
+  long (*next)(long, ...) = real_symbol(&next_syscall, "syscall");
+  return next(number, given[0], given[1], given[2], given[3], given[4], given[5]);
+}
+
+int real_fstat(int fd, struct stat *stat) {
+  if (next_fstat != NULL) return ((int (*)(int, struct stat *))next_fstat)(fd, stat);
+  if (next_fxstat != NULL) return ((int (*)(int, int, struct stat *))next_fxstat)(STAT_VERSION, fd, stat);
+  return (int)real_syscall(SYS_fstat, fd, stat);
+}
+
 int real_stat(int directory, const char *path, int flags, struct stat *stat) {
   /* New kernels take no path for an empty one, and some libraries look at it. */
   if (path == NULL) path = "";
@@ -78,7 +98,7 @@ int real_stat(int directory, const char *path, int flags, struct stat *stat) {
   if (next_fxstatat != NULL)
     return ((int (*)(int, int, const char *, struct stat *, int))next_fxstatat)(STAT_VERSION, directory, path,
                                                                                 stat, flags);
-  return (int)syscall(SYS_newfstatat, directory, path, stat, flags);
+  return (int)real_syscall(SYS_newfstatat, directory, path, stat, flags);
 }
 
 int real_statx(int directory, const char *path, int flags, unsigned mask, struct statx *stat) {
@@ -87,7 +107,7 @@ int real_statx(int directory, const char *path, int flags, unsigned mask, struct
                                                                            stat);
 }
 
-void real_close(int fd) { syscall(SYS_close, fd); }
+void real_close(int fd) { real_syscall(SYS_close, fd); }
 
 void descriptor_path(int fd, char path[DESCRIPTOR_PATH]) {
   char digits[12];
@@ -105,7 +125,7 @@ void descriptor_path(int fd, char path[DESCRIPTOR_PATH]) {
 size_t path_of_descriptor(int fd, char *room, size_t size) {
   char link[DESCRIPTOR_PATH];
   descriptor_path(fd, link);
-  ssize_t length = syscall(SYS_readlinkat, AT_FDCWD, link, room, size - 1);
+  ssize_t length = real_syscall(SYS_readlinkat, AT_FDCWD, link, room, size - 1);
   if (length <= 0 || (size_t)length == size - 1 || room[0] != '/') return 0;
   room[length] = '\0';
   return (size_t)length;

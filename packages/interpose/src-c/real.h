@@ -22,7 +22,11 @@ int real_openat(int directory, const char *path, int flags, ...);
 int real_openat_2(int directory, const char *path, int flags);
 FILE *real_fopen(const char *path, const char *mode);
 FILE *real_freopen(const char *path, const char *mode, FILE *stream);
-/* The C library's, which has other names in each version, or the kernel's own. */
+/* The C library's, for what this library asks of the kernel itself: no point at which a thread is cancelled.
+ */
+long real_syscall(long number, ...);
+/* The C library's, which have other names in each version, or the kernel's own. */
+int real_fstat(int fd, struct stat *stat);
 int real_stat(int directory, const char *path, int flags, struct stat *stat);
 /* The C library's, which does without the kernel's where that is too old. */
 int real_statx(int directory, const char *path, int flags, unsigned mask, struct statx *stat);

@@ -82,7 +82,7 @@ bool ask_kernel(int directory, const char *path, int nofollow, char *room, size_
 bool path_of_directory(int directory, char *room, size_t size) {
   if (directory != AT_FDCWD) return path_of_descriptor(directory, room, size) > 0;
   /* The kernel's: the library's opens directories, and takes memory, where the path is long. */
-  return syscall(SYS_getcwd, room, size) > 0 && room[0] == '/';
+  return real_syscall(SYS_getcwd, room, size) > 0 && room[0] == '/';
 }
 
 /* A relative path behind its directory. False if that has no path, or both are too long. */

@@ -31,22 +31,19 @@ bool ring_open(struct ring *ring, const char *path) {
   return false;
 }
 
-bool ring_post(const struct ring *ring, enum ring_kind kind, uint64_t generation, uint64_t slot) {
+void ring_post(const struct ring *ring, enum ring_kind kind, uint64_t generation, uint64_t slot) {
   struct ring_header *header = header_of(ring);
   uint64_t head = __atomic_load_n(&header->head, __ATOMIC_RELAXED);
   do {
     if (head - __atomic_load_n(&header->tail, __ATOMIC_RELAXED) >= ring->slots) {
       __atomic_fetch_add(&header->lost, 1, __ATOMIC_RELAXED);
-      return false;
+      return;
     }
   } while (
-      !__atomic_compare_exchange_n(&header->head, &head, head + 1, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+      !__atomic_compare_exchange_n(&header->head, &head, head + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   uint64_t lap = (head / ring->slots) % LAPS + 1;
   uint64_t word = lap << LAP_SHIFT | (uint64_t)kind << KIND_SHIFT | (generation & 0xff) << GENERATION_SHIFT |
                   (slot & 0xfffffffffULL);
   uint64_t *words = (uint64_t *)(void *)(ring->base + RING_HEADER);
-  __atomic_store_n(&words[head & (ring->slots - 1)], word, __ATOMIC_SEQ_CST);
-  /* The daemon says that it sleeps, and then looks once more. So one of the two sees the other. */
-  if (__atomic_load_n(&header->is_asleep, __ATOMIC_SEQ_CST) == 0) return false;
-  return __atomic_exchange_n(&header->is_asleep, 0, __ATOMIC_SEQ_CST) != 0;
+  __atomic_store_n(&words[head & (ring->slots - 1)], word, __ATOMIC_RELEASE);
 }

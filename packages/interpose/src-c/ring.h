@@ -4,6 +4,9 @@
  * A message is one word, written by one store, behind a place that was taken by compare-and-swap. The lap in
  * its top bits says that it is written, so a program that dies in between, or is late by a lap, costs one
  * message. A full ring takes no more, and counts what it did not take. The daemon trusts nothing in it.
+ *
+ * The daemon looks for messages every few milliseconds, and nobody wakes it: that would take calls of the
+ * kernel for which a program that has confined itself is killed.
  */
 #ifndef TIERED_RING_H
 #define TIERED_RING_H
@@ -27,11 +30,9 @@ struct ring_header {
   /* Messages that were begun. Written by programs. */
   uint64_t head;
   uint8_t more_space[56];
-  /* Messages that were taken. Written by the daemon, as is what follows. */
+  /* Messages that were taken. Written by the daemon. */
   uint64_t tail;
-  /* Not 0 if the daemon sleeps until somebody wakes it. Who does sets it to 0. */
-  uint64_t is_asleep;
-  uint8_t most_space[48];
+  uint8_t most_space[56];
   /* Messages that there was no room for. */
   uint64_t lost;
 };
@@ -43,7 +44,7 @@ struct ring {
 
 /* Maps a ring. False, with errno, as `table_open`. */
 bool ring_open(struct ring *ring, const char *path);
-/* Leaves a message. True if the daemon has to be woken. */
-bool ring_post(const struct ring *ring, enum ring_kind kind, uint64_t generation, uint64_t slot);
+/* Leaves a message. */
+void ring_post(const struct ring *ring, enum ring_kind kind, uint64_t generation, uint64_t slot);
 
 #endif

@@ -31,7 +31,7 @@ static struct ring rings[MOST_TABLES];
 static unsigned mapped;
 const struct table *session_last;
 static bool is_mapping;
-bool session_is_imaginary;
+bool session_is_imaginary, session_is_confined;
 /*
  * As the environment had it at first: programs change it, not always with care. Empty if there is no session.
  */
@@ -151,22 +151,14 @@ void session_end(void) {
   close_tiers();
 }
 
-/*
- * The daemon wakes up when somebody connects. If it cannot be reached it looks by itself before long. These
- * calls of the kernel are no points at which a thread may be cancelled.
- */
-static void wake(void) {
-  int error = errno;
-  int fd = (int)syscall(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd >= 0) {
-    syscall(SYS_connect, fd, &address, sizeof address);
-    real_close(fd);
-  }
-  errno = error;
+void session_confine(void) {
+  if (table_path[0] == '\0') return;
+  if (!session_is_imaginary) session_end();
+  __atomic_store_n(&session_is_confined, true, __ATOMIC_RELEASE);
 }
 
 void session_tell(const struct table *table, enum ring_kind kind, uint64_t slot) {
-  if (ring_post(&rings[table - tables], kind, table->generation, slot)) wake();
+  ring_post(&rings[table - tables], kind, table->generation, slot);
 }
 
 const void *session_address(size_t *size) {

@@ -28,6 +28,12 @@ extern bool session_is_imaginary;
 const struct table *session_imaginary_table(void);
 /* No path means what it meant: everything is the kernel's from now on. */
 void session_end(void);
+/*
+ * This process may be killed for calls of the kernel other than those that it makes itself: it ends, unless
+ * nobody else knows the files of its root, and what it keeps open is left as it is.
+ */
+void session_confine(void);
+extern bool session_is_confined;
 /* Tells the daemon which file was opened. Never waits. Keeps errno. */
 void session_tell(const struct table *table, enum ring_kind kind, uint64_t slot);
 /* Where the daemon listens, and the size of that. */

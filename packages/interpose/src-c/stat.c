@@ -112,12 +112,7 @@ static bool is_descriptor(const char *path, int flags) {
 }
 
 static int fstat_any(int fd, struct stat *stat) {
-  /* The kernel would take it for the working directory. */
-  if (fd < 0) {
-    errno = EBADF;
-    return -1;
-  }
-  int result = real_stat(fd, "", AT_EMPTY_PATH, stat);
+  int result = real_fstat(fd, stat);
   if (result == 0) tell_original(fd, stat);
   return result;
 }

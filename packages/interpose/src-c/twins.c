@@ -16,6 +16,8 @@
  * - A twin is closed only when the program's descriptor was closed, as another thread may be reading from it.
  * - Only one thread changes an entry, the one that made it BUSY. Nobody waits: all others read the source
  *   meanwhile.
+ * - A process that has confined itself neither reads by twins nor closes them, as the calls that this takes
+ * may be none that it may make.
  * - After vfork, parent and child share this memory, but not the descriptors: the child opens and closes no
  *   twin.
  */

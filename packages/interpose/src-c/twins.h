@@ -3,7 +3,7 @@
 #define TIERED_TWINS_H
 
 #include "descriptors.h"
-#include "table.h"
+#include "session.h"
 
 /*
  * A file that was just opened in the source for reading has no copy yet: from now on it is looked whether it
@@ -16,11 +16,13 @@ void twin_forget_marked(int fd);
  * Keeps errno.
  */
 static inline void twin_forget(int fd) {
-  if ((marks_of(fd) & MARK_TWIN) != 0) twin_forget_marked(fd);
+  if ((marks_of(fd) & MARK_TWIN) != 0 && !session_is_confined) twin_forget_marked(fd);
 }
 int twin_of_marked(int fd);
 /* The descriptor of the copy of what a descriptor is open for; -1 if it is read where it is. Keeps errno. */
-static inline int twin_of(int fd) { return (marks_of(fd) & MARK_TWIN) != 0 ? twin_of_marked(fd) : -1; }
+static inline int twin_of(int fd) {
+  return (marks_of(fd) & MARK_TWIN) != 0 && !session_is_confined ? twin_of_marked(fd) : -1;
+}
 /* The copy could not be read: the source is read from now on. */
 void twin_failed(int fd);
 

@@ -237,7 +237,7 @@ async function serve(serving: Serving, { signal, onTable, onFarm }: SessionOptio
   const ending = new AbortController();
   const socket = await SessionSocket.at(directory.socket, conversation(follower, objects));
   closers.push(() => socket.close());
-  const listener = new Listener(ring, socket, clock, (message) => follower.opened(message));
+  const listener = new Listener(ring, clock, (message) => follower.opened(message));
   closers.push(() => listener.close());
   const filling = farm === undefined || ahead !== undefined ? undefined : new Filling(hierarchy, clock);
   closers.push(() => filling?.close());

@@ -34,13 +34,12 @@ export interface Conversation {
   readonly complete: (directory: string, signal: AbortSignal) => Promise<void>;
 }
 
-/** Where programs reach the daemon. Who connects and says nothing wakes it. */
+/** Where programs reach the daemon. */
 export class SessionSocket {
   readonly #server: net.Server;
   readonly #conversation: Conversation;
   readonly #closing = new AbortController();
   readonly #connections = new Set<net.Socket>();
-  #wake: (() => void) | undefined;
   #holding = 0;
   readonly #whenLetGo: (() => void)[] = [];
 
@@ -49,7 +48,7 @@ export class SessionSocket {
     const socket = new SessionSocket(conversation);
     socket.#server.listen({ path, backlog: MOST_CONNECTIONS });
     await once(socket.#server, 'listening');
-    // Without wake-ups the daemon looks four times a second.
+    // Who cannot connect reads the source, or finds that an object cannot be read.
     socket.#server.on('error', () => undefined);
     fs.chmodSync(path, 0o600);
     return socket;
@@ -61,15 +60,9 @@ export class SessionSocket {
       connection.on('error', () => undefined);
       this.#connections.add(connection);
       connection.once('close', () => this.#connections.delete(connection));
-      this.#wake?.();
       void this.#serve(connection);
     });
     this.#server.maxConnections = MOST_CONNECTIONS;
-  }
-
-  /** Resolves when a program connects from now on. */
-  next(): Promise<void> {
-    return new Promise((resolve) => (this.#wake = resolve));
   }
 
   /** Resolves when no program holds a copy any more that it was told of. */
@@ -80,7 +73,6 @@ export class SessionSocket {
   /** Programs that wait for an answer get none. */
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#wake?.();
     for (const connection of this.#connections) connection.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
   }

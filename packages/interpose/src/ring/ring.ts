@@ -4,7 +4,7 @@ import type { Clock } from '@tiered/core';
 const MAGIC = 'tieredR1';
 const HEADER_BYTES = 4096;
 /** Where numbers of 64 bits are in the header, as in src-c/ring.h. */
-const AT = { slots: 8, head: 64, tail: 128, isAsleep: 136, lost: 192 } as const;
+const AT = { slots: 8, head: 64, tail: 128, lost: 192 } as const;
 
 /** As many as programs leave in a tenth of a second that open 600,000 files a second. */
 const SLOTS = 2 ** 16;
@@ -103,22 +103,6 @@ export class Ring {
       else messages.push(message);
     }
     return this.#taken(coming, messages);
-  }
-
-  /**
-   * Says that the daemon sleeps, until a program connects to its socket. False if a message has come
-   * meanwhile, so that it must not.
-   */
-  fallAsleep(): boolean {
-    this.#write(AT.isAsleep, 1);
-    if (this.#read(AT.head) === this.#tail) return true;
-    this.wakeUp();
-    return false;
-  }
-
-  /** Programs need not wake the daemon from now on. */
-  wakeUp(): void {
-    this.#write(AT.isAsleep, 0);
   }
 
   close(): void {

@@ -66,6 +66,18 @@ subprocess.run(["true"], input=b"-", close_fds=False)
 tell(0)`,
 };
 
+const NODE = `
+const fs = require('node:fs');
+const told = ({ ino, mode, mtimeNs }) => [ino, mode, mtimeNs].join();
+const names = process.argv.slice(1);
+console.log(names.map((name) => told(fs.fstatSync(fs.openSync(name), { bigint: true }))).join());
+(async () => {
+  const blobs = await Promise.all(names.map((name) => fs.openAsBlob(name)));
+  const read = await Promise.all(blobs.map((blob) => blob.arrayBuffer()));
+  console.log(Buffer.concat(read.map((bytes) => Buffer.from(bytes))).toString('hex'));
+})();
+`;
+
 const KEYS = ['a.bin', 'Train/Image 1.JPG', 'train/é.png', 'deep/er/b.bin'];
 
 /** Programs that every machine has. Each gives the bytes that it read, one file behind the other. */
@@ -182,6 +194,20 @@ describeShim('a program that was not changed', () => {
     expect(await run(interposer, 'python3', ['-c', REUSED, files[0] ?? ''])).toBe(
       'True True True True\n'.repeat(2),
     );
+  });
+
+  it('[I1] is told of the source by Node, which reads blobs of copies', async () => {
+    const { interposer, files, bytes } = await served();
+    for (const key of KEYS) await interposer.hierarchy.place(key);
+    await interposer.idle();
+    const { result, copies } = await opensOf(interposer, () =>
+      run(interposer, process.execPath, ['-e', NODE, ...files]),
+    );
+    const [told = '', read = ''] = result.split('\n');
+    const asked = files.map((file) => fs.statSync(file, { bigint: true }));
+    expect(told).toBe(asked.map(({ ino, mode, mtimeNs }) => [ino, mode, mtimeNs].join()).join());
+    expect(read).toBe(bytes.toString('hex'));
+    expect(copies).toBeGreaterThanOrEqual(2 * KEYS.length);
   });
 
   it.each(Object.entries(GIVEN))('[I1] is told of the source by %s', async (_, script) => {

@@ -3,6 +3,7 @@
  * Everything else goes to the functions behind.
  */
 #include "descriptors.h"
+#include "imaginary-path.h"
 #include "imaginary.h"
 #include "real.h"
 #include "session.h"
@@ -56,8 +57,8 @@ static DIR *open_original(const char *path) {
 /* The directory that stands for an imaginary one; an error number if there is none. */
 static int directory_at(const struct imaginary *found, char path[PATH_MAX]) {
   if (found->kind == IMAGINARY_FILE) return ENOTDIR;
-  if (found->kind == IMAGINARY_NOTHING) return ENOENT;
-  return imaginary_directory(found, path) ? 0 : ENAMETOOLONG;
+  if (found->kind == IMAGINARY_NOTHING) return found->error;
+  return tree_path(found->table, found->key, found->length, path) ? 0 : ENAMETOOLONG;
 }
 
 APART DIR *opendir_any(const char *path) {
@@ -107,7 +108,7 @@ EXPORT int chdir(const char *path) {
 /* Files may be read, and nothing may be written. */
 static int access_imaginary(const struct imaginary *found, int mode) {
   int error = 0;
-  if (found->kind == IMAGINARY_NOTHING) error = ENOENT;
+  if (found->kind == IMAGINARY_NOTHING) error = found->error;
   else if ((mode & W_OK) != 0) error = EROFS;
   else if ((mode & X_OK) != 0 && found->kind == IMAGINARY_FILE) error = EACCES;
   if (error == 0) return 0;
@@ -145,7 +146,7 @@ EXPORT int eaccess(const char *path, int mode) { return faccessat(AT_FDCWD, path
 static char *realpath_imaginary(const struct imaginary *found, char *resolved) {
   const struct table *table = found->table;
   size_t size = table->root_lengths[0] + 1 + found->length + 1;
-  int error = found->kind == IMAGINARY_NOTHING ? ENOENT : size > PATH_MAX ? ENAMETOOLONG : 0;
+  int error = found->kind == IMAGINARY_NOTHING ? found->error : size > PATH_MAX ? ENAMETOOLONG : 0;
   char *path = error != 0 ? NULL : resolved != NULL ? resolved : malloc(size);
   if (path == NULL) {
     if (error != 0) errno = error;
@@ -179,7 +180,7 @@ EXPORT char *__realpath_chk(const char *path, char *resolved, size_t room) {
 
 /* There are no links. */
 static ssize_t readlink_imaginary(const struct imaginary *found) {
-  errno = found->kind == IMAGINARY_NOTHING ? ENOENT : EINVAL;
+  errno = found->kind == IMAGINARY_NOTHING ? found->error : EINVAL;
   return -1;
 }
 

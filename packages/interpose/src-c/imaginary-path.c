@@ -6,9 +6,14 @@
  * name away: below the root, where there are none, and in what the kernel calls a directory. Behind any other
  * name, the kernel is asked what is above it. It knows, as a path that comes to the root has only real
  * directories in front of it.
+ *
+ * Below the root, the kernel would go on by `.`, `..` or a slash at the end from directories only, so that is
+ * looked up. What goes on by a name is not: either there is an object of the whole key, or there is nothing.
  */
 #include "imaginary-path.h"
+#include "real.h"
 #include "resolve.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -68,15 +73,64 @@ static bool begin(struct walk *walk, int directory, const char *path) {
   return true;
 }
 
+bool tree_path(const struct table *table, const char *key, size_t length, char path[PATH_MAX]) {
+  if (table->root_count < 2 || table->root_lengths[1] + 1 + length >= PATH_MAX) return false;
+  char *end = stpcpy(path, table->roots[1]);
+  if (length == 0) return true;
+  *end++ = '/';
+  memcpy(end, key, length);
+  end[length] = '\0';
+  return true;
+}
+
+bool is_in_tree(const struct table *table, const char *key, size_t length) {
+  char path[PATH_MAX];
+  struct stat stat;
+  return tree_path(table, key, length, path) && real_stat(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &stat) == 0 &&
+         S_ISDIR(stat.st_mode);
+}
+
+int why_nothing(const struct table *table, const char *key, size_t length, bool *is_next) {
+  for (*is_next = true; length > 0; *is_next = false) {
+    struct table_place place;
+    while (length > 0 && key[--length] != '/') continue;
+    if (is_in_tree(table, key, length)) return ENOENT;
+    if (table_find(table, key, length, &place)) {
+      *is_next = false;
+      return ENOTDIR;
+    }
+  }
+  *is_next = false;
+  return ENOENT;
+}
+
+/* Why a path cannot go on from what it has led to, as from a directory; 0 if it can. */
+static int why_not_on(const struct walk *walk) {
+  const char *behind = behind_root(walk->table, walk->path);
+  if (behind == NULL || *behind == '\0') return 0;
+  const char *key = behind + 1;
+  size_t length = walk->length - (size_t)(key - walk->path);
+  struct table_place place;
+  bool is_next;
+  if (is_in_tree(walk->table, key, length)) return 0;
+  return table_find(walk->table, key, length, &place) ? ENOTDIR
+                                                      : why_nothing(walk->table, key, length, &is_next);
+}
+
 bool imaginary_key(const struct table *table, int directory, const char *path, char key[PATH_MAX],
-                   size_t *length) {
+                   size_t *length, int *error) {
   struct walk walk = {.table = table, .path = key};
   if (!begin(&walk, directory, path)) return false;
-  while (*path != '\0') {
+  *error = 0;
+  while (*path != '\0' && *error == 0) {
     path += strspn(path, "/");
     size_t name = strcspn(path, "/");
     bool is_dots = name > 0 && name <= 2 && path[0] == '.' && path[name - 1] == '.';
-    if (is_dots ? name == 2 && !leave(&walk) : name > 0 && !enter(&walk, path, name)) return false;
+    if (is_dots || name == 0) *error = why_not_on(&walk);
+    /* What is not there may be made by the name of a directory. */
+    if (name == 0 && *error == ENOENT) *error = 0;
+    if (*error == 0 && (is_dots ? name == 2 && !leave(&walk) : name > 0 && !enter(&walk, path, name)))
+      return false;
     path += name;
   }
   const char *behind = behind_root(table, key);

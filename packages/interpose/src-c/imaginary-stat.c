@@ -1,4 +1,5 @@
 #include "imaginary-stat.h"
+#include "imaginary-path.h"
 #include "imaginary.h"
 #include "real.h"
 #include <errno.h>
@@ -17,8 +18,9 @@ static dev_t device_of(const struct table_source *source) {
 
 /* The path to ask the kernel about a directory. False with errno if there is nothing. */
 static bool directory_of(const struct imaginary *found, char path[PATH_MAX]) {
-  bool is_there = found->kind == IMAGINARY_DIRECTORY && imaginary_directory(found, path);
-  if (!is_there) errno = ENOENT;
+  bool is_there =
+      found->kind == IMAGINARY_DIRECTORY && tree_path(found->table, found->key, found->length, path);
+  if (!is_there) errno = found->kind == IMAGINARY_DIRECTORY ? ENAMETOOLONG : found->error;
   return is_there;
 }
 

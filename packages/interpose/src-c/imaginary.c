@@ -30,15 +30,17 @@
 #define MOST_ATTEMPTS 20
 
 static enum imaginary_kind kind_of(struct imaginary *found) {
-  if (found->length > 0 && table_find(found->table, found->key, found->length, &found->place)) {
-    table_source_of(found->table, found->place.slot, &found->source);
-    return IMAGINARY_FILE;
+  bool is_next = false;
+  if (found->error == 0) {
+    if (found->length > 0 && table_find(found->table, found->key, found->length, &found->place)) {
+      table_source_of(found->table, found->place.slot, &found->source);
+      return IMAGINARY_FILE;
+    }
+    if (is_in_tree(found->table, found->key, found->length)) return IMAGINARY_DIRECTORY;
+    found->error = why_nothing(found->table, found->key, found->length, &is_next);
   }
-  char path[PATH_MAX];
-  struct stat stat;
-  bool is_there =
-      imaginary_directory(found, path) && real_stat(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &stat) == 0;
-  return is_there && S_ISDIR(stat.st_mode) ? IMAGINARY_DIRECTORY : IMAGINARY_NOTHING;
+  found->error_to_make = is_next ? EROFS : found->error;
+  return IMAGINARY_NOTHING;
 }
 
 bool imaginary_may_be(const char *path) {
@@ -51,22 +53,15 @@ enum imaginary_kind imaginary_look(int directory, const char *path, struct imagi
   found->table = session_imaginary_table();
   if (found->table == NULL || path == NULL || path[0] == '\0') return IMAGINARY_NONE;
   int error = errno;
-  if (imaginary_key(found->table, directory, path, found->key, &found->length)) found->kind = kind_of(found);
+  if (imaginary_key(found->table, directory, path, found->key, &found->length, &found->error))
+    found->kind = kind_of(found);
   errno = error;
   return found->kind;
 }
 
-bool imaginary_directory(const struct imaginary *found, char path[PATH_MAX]) {
-  const struct table *table = found->table;
-  if (table->root_lengths[1] + 1 + found->length >= PATH_MAX) return false;
-  char *end = stpcpy(path, table->roots[1]);
-  if (found->length > 0) memcpy(stpcpy(end, "/"), found->key, found->length + 1);
-  return true;
-}
-
 bool imaginary_complete(const struct imaginary *found, char path[PATH_MAX]) {
   char nothing[PATH_MAX];
-  if (!imaginary_directory(found, path)) {
+  if (!tree_path(found->table, found->key, found->length, path)) {
     errno = ENAMETOOLONG;
     return false;
   }
@@ -76,8 +71,9 @@ bool imaginary_complete(const struct imaginary *found, char path[PATH_MAX]) {
 }
 
 static int open_directory(const struct imaginary *found, int flags) {
-  if ((flags & O_ACCMODE) != O_RDONLY) {
-    errno = EISDIR;
+  bool is_to_make = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+  if (is_to_make || (flags & O_ACCMODE) != O_RDONLY) {
+    errno = is_to_make ? EEXIST : (flags & O_TMPFILE) == O_TMPFILE ? EROFS : EISDIR;
     return -1;
   }
   char path[PATH_MAX];
@@ -139,7 +135,7 @@ static int open_found(const struct imaginary *found, int flags) {
       else return open_file(found, flags & ~O_CREAT);
       return -1;
     default:
-      errno = (flags & O_CREAT) != 0 ? EROFS : ENOENT;
+      errno = (flags & O_CREAT) != 0 ? found->error_to_make : found->error;
       return -1;
   }
 }

@@ -23,6 +23,8 @@ struct imaginary {
   /* The key of a file or a directory, empty for the root, with a NUL. */
   size_t length;
   char key[PATH_MAX];
+  /* Of nothing: why there is none, and why nothing can be made there. ENOENT, ENOTDIR; EROFS. */
+  int error, error_to_make;
 };
 
 /* Whether a path may be below the root. Costs little, and takes nothing of the stack. */
@@ -32,9 +34,10 @@ bool imaginary_may_be(const char *path);
  * in signal handlers and in children of fork and vfork.
  */
 enum imaginary_kind imaginary_look(int directory, const char *path, struct imaginary *found);
-/* Where the directory is that stands for an imaginary one. False if its path is too long. */
-bool imaginary_directory(const struct imaginary *found, char path[PATH_MAX]);
-/* The same, once it has the names of all its files. False with errno. */
+/*
+ * Where the directory is that stands for an imaginary one, once it has the names of all its files. False with
+ * errno.
+ */
 bool imaginary_complete(const struct imaginary *found, char path[PATH_MAX]);
 
 /*

@@ -22,7 +22,7 @@ __attribute__((noinline)) static bool is_refused(const char *path) {
       errno = EROFS;
       return true;
     default:
-      errno = found.kind == IMAGINARY_DIRECTORY ? EISDIR : ENOENT;
+      errno = found.kind == IMAGINARY_DIRECTORY ? EISDIR : found.error;
       return true;
   }
 }

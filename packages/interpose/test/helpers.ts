@@ -121,16 +121,20 @@ export async function run(
   interposer: Interposer,
   file: string,
   args: readonly string[],
-  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+  {
+    input,
+    ...options
+  }: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv; readonly input?: string } = {},
 ): Promise<string> {
   const env = interposer.environment({ ...process.env, ...options.env });
-  const { stdout } = await promisify(execFile)(file, args, {
+  const running = promisify(execFile)(file, args, {
     ...options,
     env,
     maxBuffer: 2 ** 28,
     encoding: 'latin1',
   });
-  return stdout;
+  if (input !== undefined) running.child.stdin?.end(input);
+  return (await running).stdout;
 }
 
 /** Runs something, and says which opens it made of the source and of copies. */

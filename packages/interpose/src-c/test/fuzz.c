@@ -94,7 +94,9 @@ static void resolve(const struct table *table, const char *text, int nofollow) {
   const char *both[] = {path, text};
   for (unsigned i = 0; i < 2; i++) {
     char imagined[PATH_MAX];
-    if (imaginary_key(table, AT_FDCWD, both[i], imagined, &length)) check_key(imagined, length, both[i]);
+    int error;
+    if (imaginary_key(table, AT_FDCWD, both[i], imagined, &length, &error))
+      check_key(imagined, length, both[i]);
     const char *key = key_of(table, AT_FDCWD, both[i], nofollow, room, &length);
     if (key == NULL) continue;
     check(length > 0, "an empty key", both[i]);

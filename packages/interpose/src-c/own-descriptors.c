@@ -28,8 +28,9 @@ static void after_fork(void) { __atomic_store_n(&is_raised, false, __ATOMIC_RELE
 
 __attribute__((constructor)) static void begin(void) { pthread_atfork(NULL, NULL, after_fork); }
 
+/* Of times so far away that they are too many it is other ones, and the same each time. */
 static int64_t nanoseconds(const struct statx_timestamp *time) {
-  return time->tv_sec * 1000000000 + time->tv_nsec;
+  return (int64_t)((uint64_t)time->tv_sec * 1000000000 + time->tv_nsec);
 }
 
 bool identify(int fd, struct identity *identity) {

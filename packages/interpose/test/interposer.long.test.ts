@@ -87,6 +87,21 @@ describeShim('an interposer', () => {
     expect([copies > 6, copies < 11]).toEqual([true, true]);
   });
 
+  it('[I1] serves files of the year 2300, and says so of them', async () => {
+    const dataset = makeDataset(KEYS);
+    for (const file of filesOf(dataset)) fs.utimesSync(file, 10_413_792_000, 10_413_792_000);
+    const interposer = await serve(dataset);
+    expect(await readAll(interposer, dataset)).toEqual({ source: 20, copies: 0 });
+    await interposer.idle();
+    expect(await readAll(interposer, dataset)).toEqual({ source: 0, copies: 20 });
+    const [file = ''] = filesOf(dataset);
+    const said = await run(interposer, 'python3', [
+      ...['-c', 'import os, sys; print(os.fstat(os.open(sys.argv[1], os.O_RDONLY)).st_mtime_ns)', file],
+    ]);
+    expect(BigInt(said)).toBe(fs.statSync(file, { bigint: true }).mtimeNs);
+    await interposer.close();
+  });
+
   it('takes in what comes into the source, and programs that run already read copies of it', async () => {
     const dataset = makeDataset(KEYS.slice(0, 2));
     const interposer = await serve(dataset);

@@ -4,6 +4,7 @@ import path from 'node:path';
 import pLimit from 'p-limit';
 import xxhash from 'xxhash-wasm';
 import type { SourceFile } from '../table/writer.js';
+import { sourceFileOf } from './source-file.js';
 
 /** Looks at the source at the same time. It has better things to do. */
 const AT_A_TIME = 4;
@@ -99,23 +100,11 @@ export class SourceFiles implements FileKnowledge {
       .lstat(path.join(root, namespace.keyOf(id)), { bigint: true })
       .catch(() => undefined);
     // Of a file with several names programs are told how many there are, which the table does not know.
-    if (
-      stat?.isFile() !== true ||
-      stat.nlink !== 1n ||
-      Number(stat.size) !== namespace.sizeOf(id) ||
-      version !== this.#versionOf(id)
-    )
-      return;
+    if (stat?.isFile() !== true || stat.nlink !== 1n || version !== this.#versionOf(id)) return;
+    const file = sourceFileOf(stat);
+    if (file?.bytes !== namespace.sizeOf(id)) return;
     this.#remember(id, version);
-    describe(id, {
-      bytes: Number(stat.size),
-      inode: stat.ino,
-      modified: stat.mtimeNs,
-      device: stat.dev,
-      mode: Number(stat.mode),
-      user: Number(stat.uid),
-      group: Number(stat.gid),
-    });
+    describe(id, file);
   }
 
   #versionOf(id: number): number {

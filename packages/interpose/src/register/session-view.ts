@@ -3,6 +3,7 @@ import { copyName } from '@tiered/core/internal';
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { inodeOf } from '../daemon/source-file.js';
 import { packedDevice } from '../table/layout.js';
 import { real } from './real-fs.js';
 import { TableView, type TableEntry } from './table-view.js';
@@ -115,7 +116,7 @@ export class SessionView {
 function isRoot({ rootInode, rootDevice }: TableView, root: string): boolean {
   if (rootInode === 0n) return true;
   const stat = real.statSync(root, { bigint: true, throwIfNoEntry: false });
-  return stat?.ino === rootInode && packedDevice(stat.dev) === rootDevice;
+  return stat !== undefined && inodeOf(stat.ino) === rootInode && packedDevice(stat.dev) === rootDevice;
 }
 
 /** A path as the kernel would resolve it, unless links are in the way; undefined if that cannot be told. */

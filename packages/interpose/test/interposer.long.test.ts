@@ -66,6 +66,15 @@ describeShim('an interposer', () => {
     expect(await readAll(second, dataset)).toEqual({ source: 0, copies: 20 });
   });
 
+  it('[I3] serves all that two of them place at the same time on one tier', async () => {
+    const dataset = makeDataset(KEYS);
+    const both = [await serve(dataset), await serve(dataset)];
+    await Promise.all(both.map((interposer) => readAll(interposer, dataset)));
+    for (const interposer of both) await interposer.idle();
+    for (const interposer of both)
+      expect(await readAll(interposer, dataset)).toEqual({ source: 0, copies: KEYS.length });
+  });
+
   it('reads what does not fit from the source, in every epoch', async () => {
     const dataset = makeDataset(KEYS, { bytes: 600_000 });
     const interposer = await serve(dataset, { quota: 6_400_000, placement: { chunk: 65_536 } });

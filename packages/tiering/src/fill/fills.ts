@@ -51,6 +51,8 @@ export interface Running {
   readonly from: 'source' | Tier;
   /** Resolves when it has ended, and what it brought is served. */
   readonly ended: Promise<void>;
+  /** The same, with how it ended. */
+  readonly outcome: Promise<PlaceOutcome>;
 }
 
 /** Decides which objects are placed where, and sees every fill to its end. */
@@ -293,15 +295,15 @@ export class Fills {
     const fill = trace?.begin(() => new ObjectFill(parts)) ?? new ObjectFill(parts);
     const large = isLarge(object) ? 1 : 0;
     this.#large += large;
-    const ended = fill.done.then(async (failure) => {
+    const outcome = fill.done.then(async (failure) => {
       this.#running.delete(id);
       this.#large -= large;
-      const outcome =
-        failure === undefined ? await this.#end(begun, fill) : this.#failed(begun, fill, failure);
-      trace?.end(outcome, failure);
+      const how = failure === undefined ? await this.#end(begun, fill) : this.#failed(begun, fill, failure);
+      trace?.end(how, failure);
       this.#leftBehind.goOn();
+      return how;
     });
-    const running = { fill, from, ended };
+    const running = { fill, from, outcome, ended: outcome.then(() => undefined) };
     this.#running.set(id, running);
     return running;
   }

@@ -3,6 +3,13 @@ import { raceAbort } from '@tiered/core/internal';
 import type { CopyIndex } from '../copies/copy-index.js';
 import type { Fills } from './fills.js';
 
+/**
+ * Between two looks for the copy that another process makes, and the most looks: 5 seconds are enough for
+ * objects that processes come to at the same moment.
+ */
+const LOOK_MS = 100;
+const MOST_LOOKS = 50;
+
 /** What placing an object needs. */
 export interface PlaceNowParts {
   readonly host: PlacementHost;
@@ -12,14 +19,16 @@ export interface PlaceNowParts {
 
 /**
  * Puts an object on a tier, ahead of any read. Resolves to its level, which is the source's if no tier takes
- * it. While tiers are behind, it waits for as long as other objects are on their way to them.
+ * it. While tiers are behind, it waits for as long as other objects are on their way to them. While another
+ * process makes the same copy, it waits for that, for some seconds.
  */
 export async function placeNow(
-  { host, copies, fills }: PlaceNowParts,
+  parts: PlaceNowParts,
   closing: AbortSignal,
   object: ObjectRef,
   signal: AbortSignal | undefined,
 ): Promise<number> {
+  const { host, copies, fills } = parts;
   const { id } = object;
   for (let waited = false; ;) {
     signal?.throwIfAborted();
@@ -28,7 +37,8 @@ export async function placeNow(
     if (level < host.tiers.length || (await copies.isHeld(object))) return host.namespace.levelOf(id);
     const running = fills.of(id);
     if (running !== undefined) {
-      await raceAbort(running.ended, signal);
+      const outcome = await raceAbort(running.outcome, signal);
+      if (outcome === 'elsewhere') await copyOfAnother(parts, closing, object, signal);
       closing.throwIfAborted();
       return host.namespace.levelOf(id);
     }
@@ -50,4 +60,15 @@ export async function placeNow(
       }
     }
   }
+}
+
+/** Takes in the copy that another process has made, or makes at this moment. */
+async function copyOfAnother(
+  { host, copies }: PlaceNowParts,
+  closing: AbortSignal,
+  object: ObjectRef,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  for (let looks = 1; !(await raceAbort(copies.isHeld(object), signal)) && looks < MOST_LOOKS; looks++)
+    await raceAbort(host.clock.sleep(LOOK_MS, closing), signal);
 }

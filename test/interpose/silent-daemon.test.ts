@@ -2,9 +2,8 @@ import { someBytes } from '@tiered/core/testing';
 import { environmentAt } from '@tiered/interpose';
 import { createHash } from 'node:crypto';
 import path from 'node:path';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { describeShim, temporaryDirectory } from '../../packages/interpose/test/helpers.js';
-import { buildRegister, REGISTER } from '../../packages/interpose/test/registered.js';
 import type { LineProcessOptions } from '../../tools/processes/line-process.js';
 import { daemonOf, line, place } from './processes.js';
 import type { Served } from './programs/bucket-daemon.js';
@@ -20,25 +19,19 @@ for line in sys.stdin:
   try:
     with open(line.strip(), 'rb') as file: print(hashlib.sha256(file.read()).hexdigest(), flush=True)
   except OSError as error: print(errno.errorcode[error.errno], flush=True)`;
-const readInNode = (read: string) => `
+const readingInNode = (read: string) => `
 import fs from 'node:fs'; import { createHash } from 'node:crypto'; import readline from 'node:readline';
 for await (const name of readline.createInterface(process.stdin))
   try { console.log(createHash('sha256').update(${read}).digest('hex')); } catch ({ code }) { console.log(code); }`;
 
 /** How a program is started that finds a daemon at a place. */
 type Start = (at: string) => LineProcessOptions;
-const underShim: Start = (at) => ({
-  command: 'python3',
-  arguments: ['-c', READ_IN_PYTHON],
-  environment: environmentAt(at),
-});
-const withRegister =
-  (read: string): Start =>
-  (at) => ({
-    command: process.execPath,
-    arguments: ['--import', REGISTER, '--input-type=module', '-e', readInNode(read)],
-    environment: { TIERED_INTERPOSE: at },
-  });
+const underShim =
+  (command: string, ...args: string[]): Start =>
+  (at) => ({ command, arguments: args, environment: environmentAt(at) });
+
+const inNode = (read: string) =>
+  underShim(process.execPath, '--input-type=module', '-e', readingInNode(read));
 
 /** A daemon, one of whose objects has a copy, and programs that read by it. */
 async function serving(start: Start) {
@@ -113,12 +106,10 @@ function register(start: Start): void {
   });
 }
 
-describeShim('a program below a root that is not there, under the shim,', () => register(underShim));
-
-describe.each([
-  ['functions that return at once', 'fs.readFileSync(name)'],
-  ['promises', 'await fs.promises.readFile(name)'],
-])('a program below a root that is not there, with register and %s,', (_, read) => {
-  beforeAll(buildRegister);
-  register(withRegister(read));
+describeShim('a program below a root that is not there,', () => {
+  describe.each([
+    ['in Python', underShim('python3', '-c', READ_IN_PYTHON)],
+    ['in Node, by functions that return at once', inNode('fs.readFileSync(name)')],
+    ['in Node, by promises', inNode('await fs.promises.readFile(name)')],
+  ])('%s,', (_, start) => register(start));
 });

@@ -41,7 +41,6 @@ export async function tryFirstMinutes(packages, directory) {
       ];
     }),
     ['imports of every entry', ['--input-type=module', '-e', importsOf(packages)], /^$/],
-    ['register', ['--import', '@tiered/interpose/register', '-p', READ_ONE], /^a{1000}$/m],
     ['tiered --help', [path.join(modules, 'tiered/bin/tiered.js'), '--help'], /^Usage: tiered/],
     [
       'the native part',
@@ -63,7 +62,6 @@ export async function tryFirstMinutes(packages, directory) {
 
 /** Of the report: the disk tier took something, or has it from the program before. */
 const FILLED = /^tier 1, fs:.*: holds (?!0 B)/m;
-const READ_ONE = "require('fs').readFileSync('data/a', 'utf8')";
 const NATIVE = `
 import { native } from '@tiered/native';
 console.log(native().available ? 'loaded' : 'not loaded');`;
@@ -83,9 +81,6 @@ const RUN_CONFIG = {
   source: { driver: 'fs', root: 'data' },
   tiers: [{ driver: 'fs', root: 'run-tier', quota: '1MiB' }],
 };
-
-/** `@tiered/interpose/register` has to be told of a daemon. One that is not there is not asked for copies. */
-const ENVIRONMENT = { ...process.env, TIERED_INTERPOSE: '/no/daemon' };
 
 /** What its dependencies do not bring, and what it has not packed, no entry can import. */
 function importsOf(packages) {
@@ -143,7 +138,7 @@ function firstBlock(markdown, language) {
 
 async function problemOf(args, expected, cwd) {
   try {
-    const { stdout, stderr } = await run(process.execPath, args, { cwd, env: ENVIRONMENT });
+    const { stdout, stderr } = await run(process.execPath, args, { cwd });
     if (stderr !== '') return `warns: ${stderr}`;
     return expected.test(stdout) ? undefined : `unexpected output: ${stdout}`;
   } catch (error) {

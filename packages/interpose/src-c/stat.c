@@ -47,7 +47,7 @@ static void steady(struct stat *stat) {
 
 static void steady_x(struct statx *stat) {
   stat->stx_nlink = 1;
-  stat->stx_atime = stat->stx_ctime = stat->stx_mtime;
+  stat->stx_atime = stat->stx_ctime = stat->stx_btime = stat->stx_mtime;
 }
 
 static int64_t rest_of(int64_t time) { return (time % NANOSECONDS + NANOSECONDS) % NANOSECONDS; }

@@ -3,8 +3,9 @@ import { familySync } from 'detect-libc';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { VARIABLE } from './variable.js';
 
+/** The environment variable that names the directory of a daemon's session to programs. */
+const VARIABLE = 'TIERED_INTERPOSE';
 const FILE = 'tiered-shim.so';
 const require = createRequire(import.meta.url);
 

@@ -78,11 +78,6 @@ export class Follower {
     this.#opened(kind, this.#parts.table.objectAt(generation, slot) ?? -1);
   }
 
-  /** A program opened a file, and says its key. */
-  openedKey(kind: Message['kind'], key: string): void {
-    this.#opened(kind, this.#parts.namespace.find(key));
-  }
-
   #opened(kind: Message['kind'], id: number): void {
     const { namespace, sourceLevel, placement, files, requests } = this.#parts;
     if (id < 0 || id >= namespace.count) {

@@ -235,7 +235,7 @@ async function serve(serving: Serving, { signal, onTable, onFarm }: SessionOptio
   const { hierarchy, directory, objects, table, farm, files, follower } = serving;
   const { ring, ahead, clock, closers } = serving;
   const ending = new AbortController();
-  const socket = await SessionSocket.at(directory.socket, conversation(follower, objects));
+  const socket = await SessionSocket.at(directory.socket, conversation(objects));
   closers.push(() => socket.close());
   const listener = new Listener(ring, clock, (message) => follower.opened(message));
   closers.push(() => listener.close());
@@ -287,11 +287,10 @@ function watchedHierarchy(
   return { hierarchy: new Hierarchy({ ...given, placement }), placement };
 }
 
-function conversation(follower: Follower, objects: ServedObjects | undefined): Conversation {
+function conversation(objects: ServedObjects | undefined): Conversation {
   const needsNone = () =>
     Promise.reject(new TieredError('TIERED_UNSUPPORTED', 'The source is a directory; open its files there.'));
   return {
-    opened: (kind, key) => follower.openedKey(kind, key),
     readable: (key) => objects?.readable.hold(key) ?? needsNone(),
     complete: (key, signal) => objects?.tree.complete(key, signal) ?? needsNone(),
   };

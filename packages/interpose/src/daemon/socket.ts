@@ -3,10 +3,8 @@ import fs from 'node:fs';
 import net from 'node:net';
 import { errnoOf } from './errno.js';
 
-/** What a message begins with, as in src-c/ask.h. Behind it are a text, and a NUL. */
+/** What a question begins with, as in src-c/ask.h. Behind it are a key, and a NUL. */
 const KINDS = new Map([
-  ['c', 'copy'],
-  ['s', 'source'],
   ['o', 'readable'],
   ['d', 'complete'],
 ] as const);
@@ -24,10 +22,8 @@ export interface HeldCopy {
   readonly letGo: () => void;
 }
 
-/** What programs say, and ask. */
+/** What programs ask. */
 export interface Conversation {
-  /** A program that cannot write into the ring opened the file of a key. */
-  readonly opened: (kind: 'copy' | 'source', key: string) => void;
   /** Makes an object readable. */
   readonly readable: (key: string) => Promise<HeldCopy>;
   /** Makes a directory list all its files. */
@@ -106,13 +102,12 @@ export class SessionSocket {
   }
 
   async #take(connection: net.Socket, message: string): Promise<HeldCopy | undefined> {
-    const { opened, readable, complete } = this.#conversation;
-    const kind = KINDS.get(message.slice(0, 1) as 'c');
+    const { readable, complete } = this.#conversation;
+    const kind = KINDS.get(message.slice(0, 1) as 'o');
     const text = message.slice(1);
     let copy: HeldCopy | undefined;
     try {
       if (kind === undefined) connection.destroy();
-      else if (kind === 'copy' || kind === 'source') opened(kind, text);
       else {
         if (kind === 'readable') copy = await readable(text);
         else await complete(text, this.#closing.signal);

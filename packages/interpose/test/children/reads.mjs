@@ -1,6 +1,6 @@
 /**
  * Reads files in one of many ways: `reads.mjs HOW PATH...`. The bytes go to standard output, in base64, and
- * what is said of the open file, in one line for each file. Ends with standard input.
+ * what is said of the open file, in one line for each file.
  */
 import { Buffer } from 'node:buffer';
 import fs, { openSync, promises, readFile, readFileSync } from 'node:fs';
@@ -92,12 +92,7 @@ async function described(name) {
 }
 
 const [how, ...names] = process.argv.slice(2);
-if (isMainThread) {
+if (isMainThread)
   for (const name of names)
     console.log(how === 'described' ? await described(name) : (await WAYS[how](name)).toString('base64'));
-  // The daemon is told meanwhile. Threads go on until then, too.
-  process.stdin.on('end', () => process.exit()).resume();
-} else {
-  parentPort.on('message', () => undefined);
-  parentPort.postMessage(readFileSync(workerData));
-}
+else parentPort.postMessage(readFileSync(workerData));

@@ -4,7 +4,6 @@ import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { PlacementHandler } from '@tiered/tiering';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { WatchedPlacement } from '../src/daemon/watched-placement.js';
 import { Ahead } from '../src/replay/ahead.js';
 import { Distance } from '../src/replay/distance.js';
 import { Plan } from '../src/replay/plan.js';
@@ -35,17 +34,13 @@ async function world(
   const { copies = 8, source = await objects(), tier = new MemoryDriver() } = options;
   const clock = new ManualClock();
   const placement = new PlacementHandler({ chunk: BYTES });
-  const following: { ahead?: Ahead } = {};
   const hierarchy = await new Hierarchy({
-    ...{ source, clock, tiers: [{ driver: tier, quota: copies * BYTES }] },
-    placement: new WatchedPlacement(placement, (id, place) =>
-      following.ahead?.moved(id, place !== undefined),
-    ),
+    ...{ source, clock, placement, tiers: [{ driver: tier, quota: copies * BYTES }] },
   }).open();
   const { namespace } = hierarchy;
   const plan = await Plan.from(keysOf(order.map((id) => NAMES[id] ?? '')), namespace);
   const ahead = new Ahead({ hierarchy, placement, plan, clock });
-  following.ahead = ahead;
+  hierarchy.on('moved', ({ id, place }) => ahead.moved(id, place !== undefined));
   onTestFinished(async () => {
     await clock.run(ahead.close());
     await clock.run(hierarchy.close());

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'eventemitter3';
 import type { Operation } from '../driver/driver.js';
-import type { DropReason } from '../placement/placement.js';
+import type { CopyPlace, DropReason } from '../placement/placement.js';
 import type { TierUse } from '../tier/tier.js';
 
 /** The events that a `Hierarchy` emits while it works. The key is the name of the event. */
@@ -28,6 +28,11 @@ export interface HierarchyEvents {
    * (`identity` of `FileSystemDriver`).
    */
   sourceReplaced: (event: { readonly level: number; readonly source: string }) => void;
+  /**
+   * Reads of an object go to another copy from now on, or to the source. Told before the copy that they leave
+   * is deleted. `id` is that of the namespace.
+   */
+  moved: (event: { readonly id: number; readonly place: CopyPlace | undefined }) => void;
   /** An object, or its first `bytes`, is on a tier and is served from there from now on. */
   placed: (event: { readonly key: string; readonly level: number; readonly bytes: number }) => void;
   /** A copy was dropped: it is not served any more, and is being deleted. */

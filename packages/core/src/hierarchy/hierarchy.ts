@@ -17,7 +17,7 @@ import { listed } from '../namespace/listing.js';
 import { closeFor, openFor } from '../driver/open-drivers.js';
 import { openAtStart } from '../tier/open-tier.js';
 import { PlaceChoice, type FetchModel } from '../read/place-choice.js';
-import type { Placement, PlacementHost } from '../placement/placement.js';
+import type { CopyPlace, Placement, PlacementHost } from '../placement/placement.js';
 import type {
   HierarchyReadIntoOptions,
   HierarchyReadOptions,
@@ -127,6 +127,15 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   /** Every known object and its level. */
   get namespace(): Namespace {
     return this.#namespace;
+  }
+
+  /**
+   * Returns where reads of an object go: its copy, or undefined for the source. The event `moved` tells of
+   * changes.
+   * @param id That of the namespace.
+   */
+  placeOf(id: number): CopyPlace | undefined {
+    return this.#path.placeOf(id);
   }
 
   /**

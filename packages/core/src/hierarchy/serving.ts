@@ -20,7 +20,10 @@ export function serve(
   namespace: MetadataContainer,
   parts: Omit<ReadPathParts & LentParts, Shared | 'namespace'>,
 ): Serving {
-  const places = new CopyPlaces(namespace, parts.tiers.length);
-  const shared = { namespace, places, tally: new TierTally(parts.events), asked: new AskedVersions() };
+  const { events } = parts;
+  const places = new CopyPlaces(namespace, parts.tiers.length, (id, place) =>
+    events.emit('moved', { id, place }),
+  );
+  const shared = { namespace, places, tally: new TierTally(events), asked: new AskedVersions() };
   return { path: new ReadPath({ ...parts, ...shared }), host: new LentHost({ ...parts, ...shared }) };
 }

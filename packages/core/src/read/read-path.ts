@@ -9,7 +9,7 @@ import { isTieredError, TieredError } from '../support/errors.js';
 import type { MetadataContainer } from '../namespace/metadata-container.js';
 import type { PlaceChoice } from './place-choice.js';
 import type { ObjectRef } from '../namespace/object-ref.js';
-import type { DropReason, Placement, VersionPolicy } from '../placement/placement.js';
+import type { CopyPlace, DropReason, Placement, VersionPolicy } from '../placement/placement.js';
 import type { AskedVersions } from './asked-versions.js';
 import { nothingBehind } from './nothing-behind.js';
 import type { HierarchyReadIntoOptions, HierarchyReadOptions, HierarchyReadRequest } from './options.js';
@@ -330,6 +330,11 @@ export class ReadPath {
     onServed?.('fromTiers', tier.level);
     this.#tally.served(tier, length);
     if (this.#placement.seesHits) this.#placement.hit(id, tier.level);
+  }
+
+  /** Where the served copy of an object is; undefined for the source. */
+  placeOf(id: number): CopyPlace | undefined {
+    return this.#places.placeOf(id);
   }
 
   /** Whether this is still the copy that is served. */

@@ -11,22 +11,42 @@ export class CopyPlaces {
   readonly #sourceLevel: number;
   readonly #names = new CopyNames();
 
-  /** @param sourceLevel The level of objects without a copy. */
-  constructor(namespace: MetadataContainer, sourceLevel: number) {
+  readonly #moved: (id: number, place: CopyPlace | undefined) => void;
+
+  /**
+   * @param sourceLevel The level of objects without a copy.
+   * @param moved Told of each change.
+   */
+  constructor(
+    namespace: MetadataContainer,
+    sourceLevel: number,
+    moved: (id: number, place: CopyPlace | undefined) => void,
+  ) {
     this.#namespace = namespace;
     this.#sourceLevel = sourceLevel;
+    this.#moved = moved;
   }
 
   /** Serves the object from this copy from now on, or the part of it that the copy holds. */
-  publish(id: number, { level, direct, tag }: CopyPlace): void {
+  publish(id: number, place: CopyPlace): void {
+    const { level, direct, tag } = place;
     this.#names.set(id, tag);
     this.#namespace.setLevel(id, level, direct);
+    this.#moved(id, place);
   }
 
   /** Serves the object from the source from now on. */
   withdraw(id: number): void {
     this.#names.set(id, undefined);
     this.#namespace.setLevel(id, this.#sourceLevel);
+    this.#moved(id, undefined);
+  }
+
+  /** Where the served copy of an object is; undefined for the source. */
+  placeOf(id: number): CopyPlace | undefined {
+    const level = this.#namespace.levelOf(id);
+    if (level === this.#sourceLevel) return undefined;
+    return { level, direct: this.#namespace.directLevelOf(id) === level, tag: this.tagOf(id) };
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { Namespace } from '@tiered/core';
-import type { CopyPlace } from '@tiered/core/placement';
+import type { CopyPlace, Placement } from '@tiered/core/placement';
 import type { Ahead } from '../replay/ahead.js';
 import type { Recorder } from '../replay/recorder.js';
 import type { Message } from '../ring/ring.js';
@@ -7,7 +7,6 @@ import type { Farm } from './farm.js';
 import { placeForPrograms, type PublishedTable } from './published-table.js';
 import type { Requests } from './requests.js';
 import type { FileKnowledge } from './source-files.js';
-import type { WatchedPlacement } from './watched-placement.js';
 
 /** Objects between two turns of the event loop. */
 const AT_A_TIME = 10_000;
@@ -17,7 +16,8 @@ export interface FollowerParts {
   readonly namespace: Namespace;
   /** The level of objects that are in the source alone. */
   readonly sourceLevel: number;
-  readonly placement: WatchedPlacement;
+  /** That of the hierarchy. */
+  readonly placement: Placement | undefined;
   readonly table: PublishedTable;
   readonly farm?: Farm | undefined;
   readonly files: FileKnowledge;
@@ -96,7 +96,7 @@ export class Follower {
     if (kind === 'copy') {
       this.#counts.redirected += 1;
       files.want(id);
-      if (placement.seesHits && level < sourceLevel) placement.hit(id, level);
+      if (placement?.seesHits === true && level < sourceLevel) placement.hit(id, level);
       return;
     }
     this.#counts.sourceBytes += namespace.sizeOf(id);

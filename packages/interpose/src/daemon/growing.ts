@@ -1,3 +1,4 @@
+import { closedError } from '@tiered/core/internal';
 import type { Farm } from './farm.js';
 import type { Filling } from './filling.js';
 import type { PublishedTable } from './published-table.js';
@@ -17,30 +18,39 @@ interface GrowingParts {
   readonly tree: Tree | undefined;
   readonly farm: Farm | undefined;
   readonly filling: Filling | undefined;
-  readonly ending: AbortSignal;
-}
-
-/** Takes in objects. */
-export interface Growing {
-  readonly more: (signal: AbortSignal | undefined, progress?: GrowingProgress) => Promise<void>;
-  readonly ended: () => Promise<unknown>;
 }
 
 /** Takes in objects, one time after the other: a table that grows may be replaced. */
-export function growing({ table, files, tree, farm, filling, ending }: GrowingParts): Growing {
-  let last: Promise<unknown> = Promise.resolve();
-  const more: Growing['more'] = (under, { onTable, onFarm } = {}) => {
-    const signal = AbortSignal.any([ending, ...(under === undefined ? [] : [under])]);
-    const grown = last.then(async () => {
-      signal.throwIfAborted();
-      await tree?.grow(signal);
-      await files.renew?.(signal);
-      if (await table.grow(signal, onTable)) files.forgetAll?.();
-      await farm?.grow(signal, onFarm);
-      filling?.begin();
-    });
-    last = grown.catch(() => undefined);
+export class Growing {
+  readonly #parts: GrowingParts;
+  readonly #closing = new AbortController();
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: GrowingParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws What growing a table, a tree or a farm throws; `TIERED_CLOSED`. */
+  more(under: AbortSignal | undefined, progress: GrowingProgress = {}): Promise<void> {
+    const signal = AbortSignal.any([this.#closing.signal, ...(under === undefined ? [] : [under])]);
+    const grown = this.#last.then(() => this.#more(signal, progress));
+    this.#last = grown.catch(() => undefined);
     return grown;
-  };
-  return { more, ended: () => last };
+  }
+
+  /** Gives up what is under way. */
+  async close(): Promise<void> {
+    this.#closing.abort(closedError());
+    await this.#last;
+  }
+
+  async #more(signal: AbortSignal, { onTable, onFarm }: GrowingProgress): Promise<void> {
+    const { table, files, tree, farm, filling } = this.#parts;
+    signal.throwIfAborted();
+    await tree?.grow(signal);
+    await files.renew?.(signal);
+    if (await table.grow(signal, files.fileOf, onTable)) files.forgetAll?.();
+    await farm?.grow(signal, onFarm);
+    filling?.begin();
+  }
 }

@@ -42,11 +42,11 @@ export class ImaginaryFiles implements FileKnowledge {
   }
 
   /** What programs are told of an object from now on. */
-  fileOf(id: number): SourceFile {
+  readonly fileOf = (id: number): SourceFile => {
     const file = this.#fileOf(id);
     if (this.#remember(id, file.bytes)) this.#describe(id, file);
     return file;
-  }
+  };
 
   /** The object has a copy, of the version that is known now, or may have changed. */
   has(id: number): void {

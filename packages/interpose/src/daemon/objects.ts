@@ -58,4 +58,9 @@ export class ServedObjects {
       spool: new Spool(hierarchy, directory.spool, room),
     });
   }
+
+  /** What is on its way to programs is given up. */
+  close(): Promise<void> {
+    return this.readable.close();
+  }
 }

@@ -16,9 +16,10 @@ export interface TableContent {
   readonly namespace: Namespace;
   /** Where programs read an object; undefined for the source. */
   readonly placeOf: (id: number) => Place | undefined;
-  /** What programs are told of an object's file. Default: they ask the source until it is said. */
-  readonly fileOf?: ((id: number) => SourceFile) | undefined;
 }
+
+/** What programs are told of an object's file. */
+export type FileOf = (id: number) => SourceFile;
 
 /**
  * Keeps the table of a hierarchy: entry i is the object with id i. A table that is full is replaced by a
@@ -47,21 +48,22 @@ export class PublishedTable {
   /**
    * Takes in objects that came since the last time. At first, those are all. True if that took another table,
    * which knows nothing of their files.
+   * @param fileOf Says of their files what programs are told. Default: they ask the source until it is said.
    * @param onProgress Told how many are there.
    */
-  async grow(signal: AbortSignal, onProgress?: (entries: number) => void): Promise<boolean> {
+  async grow(signal: AbortSignal, fileOf?: FileOf, onProgress?: (entries: number) => void): Promise<boolean> {
     invariant(this.#next === undefined, 'a table is being made already');
     const { count } = this.#content.namespace;
     const table = this.#table;
     if (table !== undefined && count <= table.capacity) {
-      await this.#fill(table, count, signal, onProgress);
+      await this.#fill(table, count, signal, fileOf, onProgress);
       return false;
     }
     const entries = Math.ceil(count * (1 + SPARE)) + LEAST_SPARE;
     const next = await TableWriter.create({ ...this.#options, entries });
     this.#next = next;
     try {
-      await this.#fill(next, count, signal, onProgress);
+      await this.#fill(next, count, signal, fileOf, onProgress);
       next.publish(table);
       this.#table = next;
     } catch (error) {
@@ -112,9 +114,10 @@ export class PublishedTable {
     table: TableWriter,
     count: number,
     signal: AbortSignal,
+    fileOf: FileOf | undefined,
     onProgress: ((entries: number) => void) | undefined,
   ): Promise<void> {
-    const { namespace, placeOf, fileOf } = this.#content;
+    const { namespace, placeOf } = this.#content;
     while (table.entries < count) {
       const until = Math.min(count, table.entries + AT_A_TIME);
       while (table.entries < until) {

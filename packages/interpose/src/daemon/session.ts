@@ -11,15 +11,17 @@ import type { Ahead } from '../replay/ahead.js';
 import { openReplay } from '../replay/open-replay.js';
 import type { Recorder } from '../replay/recorder.js';
 import { Ring } from '../ring/ring.js';
+import type { SourceFile, TableOptions } from '../table/writer.js';
 import { assertFarmIsLeft } from './farm-directory.js';
 import { Farm, type FarmParts } from './farm.js';
 import { Filling } from './filling.js';
 import { Follower } from './follower.js';
-import { growing } from './growing.js';
+import { Growing } from './growing.js';
 import { Listener } from './listener.js';
 import { Beats } from './beats.js';
 import { directoryOf, realRoots } from './locations.js';
-import { PublishedTable, type TableContent } from './published-table.js';
+import { Parts } from './parts.js';
+import { placeForPrograms, PublishedTable } from './published-table.js';
 import type { Readable } from './readable.js';
 import { Requests } from './requests.js';
 import {
@@ -29,10 +31,9 @@ import {
   touch,
   type SessionDirectory,
 } from './session-directory.js';
-import { SourceFiles, type FileKnowledge } from './source-files.js';
+import { SourceFiles } from './source-files.js';
 import { ServedObjects } from './objects.js';
 import { SessionSocket, type Conversation } from './socket.js';
-import { WatchedPlacement, type PlaceWatcher } from './watched-placement.js';
 
 /** What a session is opened with. */
 export interface SessionOptions {
@@ -110,157 +111,88 @@ export interface Session {
 
 /** Opens everything. What was opened is closed again if it fails. */
 export async function openSession(options: SessionOptions): Promise<Session> {
-  const closers: (() => unknown)[] = [];
-  const close = () => closeAll(closers);
+  const parts = new Parts();
   try {
-    return await openParts(options, closers, close);
+    return await openParts(options, parts);
   } catch (error) {
     // The error of the start says more than one of the clean-up.
-    await close().catch(() => undefined);
+    await parts.close().catch(() => undefined);
     throw error;
   }
 }
 
-/** Ends everything, what was opened last first, also if something fails: the first error is thrown then. */
-async function closeAll(closers: (() => unknown)[]): Promise<void> {
-  const errors: unknown[] = [];
-  for (let one = closers.pop(); one !== undefined; one = closers.pop())
-    await Promise.resolve()
-      .then(one)
-      .catch((error: unknown) => errors.push(error));
-  if (errors.length > 0) throw errors[0];
-}
-
-/** What knows where files are. */
-interface Told {
-  readonly hierarchy: Hierarchy;
-  readonly directory: SessionDirectory;
-  readonly requests: Requests;
-  readonly objects: ServedObjects | undefined;
-  readonly table: PublishedTable;
-  readonly farm: Farm | undefined;
-  readonly files: FileKnowledge;
-}
-
-interface Serving extends Told, Pick<Session, 'follower' | 'ring' | 'ahead' | 'recorder' | 'close'> {
-  readonly clock: Clock;
-  readonly closers: (() => unknown)[];
-}
-
-async function openParts(
-  options: SessionOptions,
-  closers: (() => unknown)[],
-  close: () => Promise<void>,
-): Promise<Session> {
-  const { hierarchy: given, signal, root } = options;
-  const { clock = systemClock, tiers = [], source } = given;
+/** One part after the other. Each is made of those in front of it, and closed before them. */
+async function openParts(options: SessionOptions, parts: Parts): Promise<Session> {
+  const { hierarchy: given, root, signal } = options;
+  const { clock = systemClock, tiers = [], placement, source } = given;
   const configured = directoryOf(source);
-  // There is none before the namespace is known.
-  const following: { follower?: Follower } = {};
-  const { hierarchy, placement } = watchedHierarchy(given, (id, place) =>
-    following.follower?.moved(id, place),
-  );
+  const hierarchy = parts.add(new Hierarchy(given));
   options.onHierarchy?.(hierarchy);
-  closers.push(() => hierarchy.close());
   await hierarchy.open({ signal });
-
-  const directory = await (options.at === undefined
-    ? makeSessionDirectory(options.directory)
-    : makeSessionDirectoryAt(options.at));
-  closers.push(() => removeSessionDirectory(directory));
-  // Before all that takes long with many objects, so that nobody takes this daemon for dead meanwhile.
-  const ring = new Ring(directory.ring, clock);
-  closers.push(() => ring.close());
-  const beats = new Beats(() => touch(directory), clock);
-  closers.push(() => beats.close());
   const { namespace } = hierarchy;
-  const requests = new Requests(hierarchy, clock);
-  closers.push(() => requests.close());
-  const placeOf = placesOf(hierarchy, placement, tiers.length);
+  const placeOf = (id: number) => placeForPrograms(hierarchy.placeOf(id));
   const tierPaths = tiers.map(({ driver }) => directoryOf(driver) ?? '');
-  const objects =
-    root === undefined
-      ? undefined
-      : new ServedObjects({
-          ...{ hierarchy, requests, directory, clock, placeOf, tiers: tierPaths, spool: options.spool },
-          describe: (id, file) => table.describe(id, file),
-        });
-  closers.push(() => objects?.readable.close());
-  const roots =
-    root === undefined
-      ? realRoots(given, [configured, ...(options.aliases ?? [])])
-      : { roots: [root, directory.tree], isImaginary: true };
-  const content = { namespace, placeOf, fileOf: objects && ((id: number) => objects.files.fileOf(id)) };
-  // By the path of a file of the spool programs find out of which object it is, as by that of a copy.
-  const directories = root === undefined ? tierPaths : [...tierPaths, directory.spool];
-  const table = new PublishedTable({ path: directory.table, tiers: directories, ...roots }, content, clock);
-  closers.push(() => table.close());
-  const files: FileKnowledge =
-    objects?.files ??
-    (await SourceFiles.over({
-      root: roots.roots[0] ?? '',
-      namespace,
-      describe: (id, file) => table.describe(id, file),
-    }));
-  closers.push(() => files.close?.());
-  const farm = await openFarm(
-    options,
-    { session: directory.path, tiers: tierPaths, namespace, placeOf },
-    clock,
-  );
-  closers.push(() => farm?.close());
-  const told = { hierarchy, directory, requests, objects, table, farm, files, placement };
-  const { follower, ...replay } = await openFollower(options, told, closers);
-  following.follower = follower;
+
+  const directory = parts.add(await directoryFor(options), removeSessionDirectory);
+  // Before all that takes long with many objects, so that nobody takes this daemon for dead meanwhile.
+  const ring = parts.add(new Ring(directory.ring, clock));
+  const beats = parts.add(new Beats(() => touch(directory), clock));
+  const requests = parts.add(new Requests(hierarchy, clock));
+  const tableOptions = tableOf(options, directory, tierPaths, configured);
+  const table = parts.add(new PublishedTable(tableOptions, { namespace, placeOf }, clock));
   beats.add(() => table.beat());
+  const describe = (id: number, file: SourceFile | number) => table.describe(id, file);
+  const served = { hierarchy, requests, directory, clock, placeOf, describe, tiers: tierPaths };
+  const objects =
+    root === undefined ? undefined : parts.add(new ServedObjects({ ...served, spool: options.spool }));
+  const [realRoot = ''] = tableOptions.roots;
+  const files = objects?.files ?? parts.add(await SourceFiles.over({ root: realRoot, namespace, describe }));
+  const linked = { session: directory.path, tiers: tierPaths, namespace, placeOf };
+  const farm = parts.add(await openFarm(options, linked, clock));
   beats.add(() => farm?.repair());
-  return serve({ ...told, ...replay, follower, ring, clock, closers, close }, options);
-}
+  const replay = await openReplay({ ...options, hierarchy, placement, clock }, parts);
 
-/** What hears what programs do, and what follows from that. */
-async function openFollower(
-  options: SessionOptions,
-  { hierarchy, placement, table, farm, files, requests }: Told & { readonly placement: WatchedPlacement },
-  closers: (() => unknown)[],
-): Promise<Pick<Serving, 'follower' | 'ahead' | 'recorder'>> {
-  const { placement: inner, clock = systemClock, tiers = [] } = options.hierarchy;
-  const replay = await openReplay({ ...options, hierarchy, placement: inner, clock }, closers);
-  const { namespace } = hierarchy;
-  const parts = { namespace, sourceLevel: tiers.length, placement, table, farm, files, requests };
-  return { follower: new Follower({ ...parts, ...replay }), ...replay };
-}
-
-/** Lets programs know where their files are, and hears from them. */
-async function serve(serving: Serving, { signal, onTable, onFarm }: SessionOptions): Promise<Session> {
-  const { hierarchy, directory, objects, table, farm, files, follower } = serving;
-  const { ring, ahead, clock, closers } = serving;
+  const known = { namespace, sourceLevel: tiers.length, placement, table, farm, files, requests };
+  const follower = new Follower({ ...known, ...replay });
+  hierarchy.on('moved', ({ id, place }) => follower.moved(id, place));
+  const socket = parts.add(await SessionSocket.at(directory.socket, conversation(objects)));
+  const listener = parts.add(new Listener(ring, clock, (message) => follower.opened(message)));
+  const fills = farm !== undefined && replay.ahead === undefined;
+  const filling = fills ? parts.add(new Filling(hierarchy, clock)) : undefined;
+  const growing = parts.add(new Growing({ table, files, tree: objects?.tree, farm, filling }));
+  await growing.more(signal, {
+    onTable: (entries) => options.onTable?.(entries, namespace.count),
+    onFarm: (links) => options.onFarm?.(links, namespace.count),
+  });
+  replay.ahead?.begin();
   const ending = new AbortController();
-  const socket = await SessionSocket.at(directory.socket, conversation(objects));
-  closers.push(() => socket.close());
-  const listener = new Listener(ring, clock, (message) => follower.opened(message));
-  closers.push(() => listener.close());
-  const filling = farm === undefined || ahead !== undefined ? undefined : new Filling(hierarchy, clock);
-  closers.push(() => filling?.close());
-  const grow = growing({ table, files, tree: objects?.tree, farm, filling, ending: ending.signal });
-  closers.push(() => {
-    ending.abort(closedError());
-    return grow.ended();
-  });
-  await grow.more(signal, {
-    onTable: (known) => onTable?.(known, hierarchy.namespace.count),
-    onFarm: (linked) => onFarm?.(linked, hierarchy.namespace.count),
-  });
-  ahead?.begin();
   const checking = follower.checkAll(() => clock.turn(), ending.signal);
-  closers.push(() => {
+  parts.add(ending, () => {
     ending.abort(closedError());
     return checking;
   });
   return {
-    ...serving,
-    ...{ listener, socket, filling, readable: objects?.readable, directory: directory.path },
-    grow: (under) => grow.more(under),
+    ...{ hierarchy, follower, listener, ring, requests, socket, farm, filling, ...replay },
+    ...{ directory: directory.path, readable: objects?.readable },
+    grow: (under) => growing.more(under),
+    close: () => parts.close(),
   };
+}
+
+function directoryFor({ at, directory }: SessionOptions): Promise<SessionDirectory> {
+  return at === undefined ? makeSessionDirectory(directory) : makeSessionDirectoryAt(at);
+}
+
+/** What the table says of directories: where objects are found, and where their copies are. */
+function tableOf(
+  { hierarchy, root, aliases = [] }: SessionOptions,
+  { table, tree, spool }: SessionDirectory,
+  tiers: readonly string[],
+  configured: string | undefined,
+): Omit<TableOptions, 'entries'> {
+  if (root === undefined) return { path: table, tiers, ...realRoots(hierarchy, [configured, ...aliases]) };
+  // By the path of a file of the spool programs find out of which object it is, as by that of a copy.
+  return { path: table, tiers: [...tiers, spool], roots: [root, tree], isImaginary: true };
 }
 
 async function openFarm(
@@ -277,32 +209,11 @@ async function openFarm(
   return new Farm({ ...parts, directory: farm, root }, clock);
 }
 
-function watchedHierarchy(
-  given: HierarchyOptions,
-  watcher: PlaceWatcher,
-): { readonly hierarchy: Hierarchy; readonly placement: WatchedPlacement } {
-  const { placement: inner } = given;
-  if (inner === undefined) throw configError('placement', 'new PlacementHandler() of @tiered/tiering', inner);
-  const placement = new WatchedPlacement(inner, watcher);
-  return { hierarchy: new Hierarchy({ ...given, placement }), placement };
-}
-
 function conversation(objects: ServedObjects | undefined): Conversation {
   const needsNone = () =>
     Promise.reject(new TieredError('TIERED_UNSUPPORTED', 'The source is a directory; open its files there.'));
   return {
     readable: (key) => objects?.readable.hold(key) ?? needsNone(),
     complete: (key, signal) => objects?.tree.complete(key, signal) ?? needsNone(),
-  };
-}
-
-function placesOf(
-  hierarchy: Hierarchy,
-  placement: WatchedPlacement,
-  sourceLevel: number,
-): TableContent['placeOf'] {
-  return (id) => {
-    const level = hierarchy.namespace.directLevelOf(id);
-    return level < sourceLevel ? placement.placeOf(id, level) : undefined;
   };
 }

@@ -4,6 +4,7 @@ import path from 'node:path';
 import pLimit from 'p-limit';
 import xxhash from 'xxhash-wasm';
 import type { SourceFile } from '../table/writer.js';
+import type { FileOf } from './published-table.js';
 import { sourceFileOf } from './source-file.js';
 
 /** Looks at the source at the same time. It has better things to do. */
@@ -15,6 +16,8 @@ const MOST = 10_000;
 export interface FileKnowledge {
   /** The object has a copy, of the version that is known now. */
   readonly has: (id: number) => void;
+  /** What programs are told of objects from the start. */
+  readonly fileOf?: FileOf;
   /** A program reads a copy of the object. */
   readonly want: (id: number) => void;
   /** Objects may have changed. */

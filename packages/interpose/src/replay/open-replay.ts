@@ -1,6 +1,7 @@
 import type { Clock, Hierarchy } from '@tiered/core';
 import type { Placement } from '@tiered/core/placement';
 import { configError } from '@tiered/core/internal';
+import type { Parts } from '../daemon/parts.js';
 import { Ahead, type Evicting } from './ahead.js';
 import { Plan } from './plan.js';
 import { Recorder } from './recorder.js';
@@ -18,16 +19,15 @@ export interface ReplayParts {
 /** Reads the plan, and begins to record, if there are any. */
 export async function openReplay(
   { plan, record, hierarchy, placement, clock }: ReplayParts,
-  closers: (() => unknown)[],
+  parts: Parts,
 ): Promise<{ readonly ahead: Ahead | undefined; readonly recorder: Recorder | undefined }> {
   let ahead: Ahead | undefined;
   if (plan !== undefined) {
     if (!evicts(placement)) throw configError('placement', 'a PlacementHandler, which can evict', placement);
-    ahead = new Ahead({ hierarchy, placement, plan: await Plan.from(plan, hierarchy.namespace), clock });
-    closers.push(() => ahead?.close());
+    const made = { hierarchy, placement, plan: await Plan.from(plan, hierarchy.namespace), clock };
+    ahead = parts.add(new Ahead(made));
   }
-  const recorder = record === undefined ? undefined : await Recorder.to(record, clock);
-  closers.push(() => recorder?.close());
+  const recorder = record === undefined ? undefined : parts.add(await Recorder.to(record, clock));
   return { ahead, recorder };
 }
 

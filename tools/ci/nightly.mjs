@@ -17,6 +17,7 @@ const TESTS = {
   damage: ['test/damage', 'test/bucket-tier'],
   frameworks: ['test/interpose/frameworks', 'test/interpose/imaginary-frameworks'],
   churn: ['packages/interpose/test/churn'],
+  differential: ['test/interpose/differential'],
   s3: ['test/s3', 'packages/s3-adapter'],
 };
 const others = Object.values(TESTS).flat();

@@ -1,0 +1,75 @@
+import fc from 'fast-check';
+import fs from 'node:fs';
+
+/** What `programs/file-calls.py` is asked: a call, and its arguments. Or what the daemon does meanwhile. */
+export type Line = readonly [string, ...unknown[]];
+
+const { O_RDONLY, O_NOFOLLOW, O_DIRECTORY } = fs.constants;
+/** Node knows no names for these. */
+const O_PATH = 0o10000000;
+const O_CLOEXEC = 0o2000000;
+const SEEK = [0, 1, 2];
+
+const file = fc.constantFrom('/a.bin', '/d/b.bin', '/d/e/c.txt', '/empty');
+/** Below the root, in many spellings; those with a colon are relative. */
+const name = fc.oneof(
+  { weight: 3, arbitrary: file },
+  file.map((one) => one.replaceAll('/', '//')),
+  file.map((one) => one.replace(/\/(?=[^/]*$)/, '/./')),
+  fc.constantFrom(
+    '',
+    '/',
+    '/d',
+    '/d/',
+    '/d/e',
+    '/d/..',
+    '/nothing',
+    '/d/nothing',
+    '/nothing/more',
+    '/d/../a.bin',
+  ),
+  fc.constantFrom('/d/e/../b.bin', '/d/e/../../empty', '/d/../d/e/./c.txt', '/new', '/d/new'),
+  fc.constantFrom(':a.bin', ':d/b.bin', ':b.bin', ':e/c.txt', ':c.txt', ':../a.bin', ':.', ':..', ':new'),
+);
+const slot = fc.nat(3);
+const where = fc.option(slot, { freq: 6 });
+const count = fc.constantFrom(0, 1, 100, 4096, 6000, 100_000);
+const offset = fc.constantFrom(0, 1, 99, 4095, 4999, 5000, 69_999, 80_000);
+const flags = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom(O_RDONLY, O_RDONLY | O_CLOEXEC) },
+  fc.constantFrom(O_RDONLY | O_NOFOLLOW, O_RDONLY | O_DIRECTORY, O_PATH, O_PATH | O_NOFOLLOW),
+);
+const call = (what: string, ...args: fc.Arbitrary<unknown>[]): fc.Arbitrary<Line> =>
+  fc.tuple(...args).map((all) => [what, ...all] as const);
+const opened = call('open', slot, name, flags, where);
+const read = fc.oneof(
+  call('read', slot, count),
+  call('pread', slot, count, offset),
+  call('readv', slot, count),
+  call('lseek', slot, offset, fc.constantFrom(...SEEK)),
+  call('fstat', slot),
+  call('mmap', slot),
+  call('sendfile', slot, count),
+);
+
+/** What reads, and what comes and goes meanwhile. */
+export const READING: readonly fc.Arbitrary<Line>[] = [
+  opened,
+  call('open', slot, file, fc.constant(O_RDONLY), fc.constant(null)),
+  read,
+  read,
+  fc.oneof(call('close', slot), call('dup', slot, slot), call('dup2', slot, slot)),
+  fc.oneof(call('fchdir', slot), call('flistdir', slot), call('chdir', name)),
+  call('fopen', name, fc.constantFrom('r', 'rb', 're'), offset, count),
+  call('stat', name, fc.boolean(), where),
+  call('access', name, fc.constantFrom(0, 1, 2, 4, 6), where),
+  fc.oneof(call('readlink', name), call('realpath', file), call('listdir', name), call('scandir', name)),
+  read.map((one) => ['fork', one] as const),
+  fc.oneof(call('place', file), call('evict', file), call('settle')),
+];
+
+/** What is not the same below a root that is not there: the path of the working directory. */
+export const IN_DIRECTORIES: readonly fc.Arbitrary<Line>[] = [
+  call('getcwd'),
+  call('realpath', fc.constantFrom(':a.bin', ':.', ':e/..')),
+];

@@ -6,6 +6,7 @@ import { Fills } from './fill/fills.js';
 import { Haste } from './fill/haste.js';
 import { MemoryBudget } from './fill/memory-budget.js';
 import { Writers } from './fill/writers.js';
+import { Origins } from './origins/origins.js';
 import type { PlacementPolicy } from './policies/policy.js';
 import type { ChunkSize } from './source/chunk-size.js';
 import { SourceGate } from './source/gate.js';
@@ -21,6 +22,7 @@ export interface HandlerParts {
   readonly ranges: RangeReads;
   readonly copies: CopyIndex;
   readonly fills: Fills;
+  readonly origins: Origins;
 }
 
 /** What the parts are made of. */
@@ -32,15 +34,14 @@ interface Wanted {
   readonly chunkSize: ChunkSize;
   readonly memoryBytes: number;
   readonly readersWait: boolean;
+  readonly seesHits: boolean;
   readonly tierReads: OperationScope;
   readonly closing: AbortSignal;
 }
 
 /** Opens the tiers, joins the parts together, and begins to adopt copies. */
-export async function openParts(
-  { host, policy, concurrency, chunkSize, memoryBytes, readersWait, tierReads, closing }: Wanted,
-  options: OperationOptions,
-): Promise<HandlerParts> {
+export async function openParts(wanted: Wanted, options: OperationOptions): Promise<HandlerParts> {
+  const { host, policy, concurrency, chunkSize, memoryBytes, readersWait, tierReads, closing } = wanted;
   const checksum = await loadChecksum();
   const budget = new MemoryBudget(memoryBytes, host.clock);
   const gate = new SourceGate(concurrency);
@@ -65,5 +66,7 @@ export async function openParts(
   copies.onRoom = () => fills.goOn();
   copies.onAdopted = (known, level) => fills.adopted(known, level);
   copies.stores.begin();
-  return { host, budget, haste, source, ranges: new RangeReads(source, gate), copies, fills };
+  const ranges = new RangeReads(source, gate);
+  const origins = new Origins({ ...wanted, copies, fills, ranges });
+  return { host, budget, haste, source, ranges, copies, fills, origins };
 }

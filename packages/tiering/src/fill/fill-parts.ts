@@ -92,5 +92,5 @@ export function partsOf(offset: number, target: Uint8Array, chunkBytes: number):
  * this many promises lie between the two.
  */
 export async function callerHasFill(): Promise<void> {
-  for (let tick = 0; tick < 3; tick++) await Promise.resolve();
+  for (let tick = 0; tick < 4; tick++) await Promise.resolve();
 }

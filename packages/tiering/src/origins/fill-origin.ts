@@ -1,0 +1,60 @@
+import { isTieredError } from '@tiered/core';
+import { allEnded, memoryFor, raceAbort } from '@tiered/core/internal';
+import type { ObjectFill } from '../fill/object-fill.js';
+import type { Reading } from '../served-reads.js';
+import type { Range } from '../source/range-reads.js';
+import type { Origin } from './origin.js';
+
+/** A range that a fill brings: all of it. */
+export class FillOrigin implements Origin {
+  readonly #fill: ObjectFill;
+  readonly #range: Range;
+
+  constructor(fill: ObjectFill, range: Range) {
+    this.#fill = fill;
+    this.#range = range;
+  }
+
+  read({ signal }: Reading): Promise<Uint8Array> {
+    return this.#fill.read(this.#range.offset, this.#range.length, signal);
+  }
+
+  readInto(target: Uint8Array, { signal }: Reading): Promise<void> {
+    return this.#fill.readInto(target, this.#range.offset, signal);
+  }
+}
+
+/** A range of which a fill brings the beginning, because its tier has no room for more of the object. */
+export class SplicedOrigin implements Origin {
+  readonly #fill: ObjectFill;
+  readonly #range: Range;
+  readonly #rest: Origin;
+
+  /** @param rest Where the bytes behind those of the fill are. */
+  constructor(fill: ObjectFill, range: Range, rest: Origin) {
+    this.#fill = fill;
+    this.#range = range;
+    this.#rest = rest;
+  }
+
+  async read(reading: Reading): Promise<Uint8Array> {
+    const target = memoryFor(this.#range.length, this.#range.object.key);
+    await raceAbort(this.readInto(target, reading), reading.signal);
+    return target;
+  }
+
+  async readInto(target: Uint8Array, reading: Reading): Promise<void> {
+    const { offset } = this.#range;
+    // Not into the target yet: only when the rest has come as well is it certain that both are of one
+    // version.
+    const head = new Uint8Array(this.#fill.bytes - offset);
+    const tail = target.subarray(head.byteLength);
+    try {
+      await allEnded([this.#fill.readInto(head, offset, reading.signal), this.#rest.readInto(tail, reading)]);
+    } catch (error) {
+      if (isTieredError(error, 'TIERED_SOURCE_CHANGED')) tail.fill(0);
+      throw error;
+    }
+    target.set(head);
+  }
+}

@@ -3,7 +3,7 @@ import { loadChecksum, type OperationScope } from '@tiered/core/internal';
 import type { PlacementHost } from '@tiered/core/placement';
 import { CopyIndex } from './copies/copy-index.js';
 import { Fills } from './fill/fills.js';
-import { Haste } from './fill/haste.js';
+import { FlushUrgency } from './fill/flush-urgency.js';
 import { MemoryBudget } from './fill/memory-budget.js';
 import { Writers } from './fill/writers.js';
 import { Origins } from './origins/origins.js';
@@ -12,12 +12,13 @@ import type { ChunkSize } from './source/chunk-size.js';
 import { SourceGate } from './source/gate.js';
 import { RangeReads } from './source/range-reads.js';
 import { SourceReads } from './source/reads.js';
+import { TierEvents } from './tier/tier-events.js';
 
 /** The parts of a handler whose hierarchy has started. */
 export interface HandlerParts {
   readonly host: PlacementHost;
   readonly budget: MemoryBudget;
-  readonly haste: Haste;
+  readonly urgency: FlushUrgency;
   readonly source: SourceReads;
   readonly ranges: RangeReads;
   readonly copies: CopyIndex;
@@ -46,12 +47,14 @@ export async function openParts(wanted: Wanted, options: OperationOptions): Prom
   const budget = new MemoryBudget(memoryBytes, host.clock);
   const gate = new SourceGate(concurrency);
   const source = new SourceReads(host, chunkSize);
-  const haste = new Haste(budget);
-  const copies = await CopyIndex.open({ host, checksum, tierReads, closing, haste }, options);
+  const urgency = new FlushUrgency(budget);
+  const events = new TierEvents();
+  const copies = await CopyIndex.open({ host, checksum, tierReads, closing, events, urgency }, options);
   const fills = new Fills({
     host,
     policy,
     copies,
+    events,
     source,
     gate,
     budget,
@@ -63,10 +66,8 @@ export async function openParts(wanted: Wanted, options: OperationOptions): Prom
     tierReads,
     closing,
   });
-  copies.onRoom = () => fills.goOn();
-  copies.onAdopted = (known, level) => fills.adopted(known, level);
   copies.stores.begin();
   const ranges = new RangeReads(source, gate);
   const origins = new Origins({ ...wanted, copies, fills, ranges });
-  return { host, budget, haste, source, ranges, copies, fills, origins };
+  return { host, budget, urgency, source, ranges, copies, fills, origins };
 }

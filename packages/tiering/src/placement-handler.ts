@@ -157,7 +157,7 @@ export class PlacementHandler implements Placement {
 
   place(object: ObjectRef, { signal }: OperationOptions): Promise<number> {
     // Bounded, because each call that waits for room looks again whenever a fill has ended.
-    const calm = this.#parts.haste.begin();
+    const calm = this.#parts.urgency.begin();
     const placed = this.#places(() => placeNow(this.#parts, this.#closing.signal, object, signal));
     return raceAbort(placed.finally(calm), signal);
   }
@@ -190,8 +190,8 @@ export class PlacementHandler implements Placement {
   }
 
   async idle({ signal }: OperationOptions): Promise<void> {
-    const { copies, fills, haste } = this.#parts;
-    const calm = haste.begin();
+    const { copies, fills, urgency } = this.#parts;
+    const calm = urgency.begin();
     try {
       for (;;) {
         const underWay = [...copies.underWay, ...fills.underWay];

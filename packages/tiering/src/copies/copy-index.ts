@@ -1,7 +1,7 @@
 import { isTieredError, type DropReason, type OperationOptions, type Tier } from '@tiered/core';
 import type { ObjectRef, PlacementHost } from '@tiered/core/placement';
-import { ABSENT, type Checksum, type OperationScope } from '@tiered/core/internal';
-import type { Haste } from '../fill/haste.js';
+import { ABSENT, type OperationScope } from '@tiered/core/internal';
+import type { StoreParts } from '../tier/open-store.js';
 import type { Claim, Copy, TierStore } from '../tier/tier-store.js';
 import { takeOver } from './adoption.js';
 import { isLasting } from './lasting.js';
@@ -10,14 +10,9 @@ import { TierStores } from './tier-stores.js';
 import { VerifiedReader } from './verified-reader.js';
 
 /** What the index of copies works with. */
-export interface CopyIndexParts {
-  readonly host: PlacementHost;
-  readonly checksum: Checksum;
+export interface CopyIndexParts extends StoreParts {
   /** Runs checks of copies. Several readers may wait for one check, and all may leave. */
   readonly tierReads: OperationScope;
-  /** Aborts when everything is about to end. */
-  readonly closing: AbortSignal;
-  readonly haste: Haste;
 }
 
 /**
@@ -39,12 +34,6 @@ export class CopyIndex {
   readonly removals: Removals;
   /** The tiers that the copies are on. */
   readonly stores: TierStores;
-  /** Called when a level may have bytes again that it could not grant. */
-  onRoom: () => void = () => undefined;
-  /** Called when a level has segments that are less than half full. */
-  onSparse: (level: number) => void = () => undefined;
-  /** Called when a copy was adopted. */
-  onAdopted: (id: number, level: number) => void = () => undefined;
   readonly counts = { adopted: 0, damaged: 0, outdated: 0 };
 
   private constructor(parts: CopyIndexParts) {
@@ -55,11 +44,9 @@ export class CopyIndex {
       ...parts,
       takeOver: (store) => this.#takeOver(store),
       onNotTakenOver: ({ tier }, error) => this.#fault(tier, '', error),
-      onLeft: (level, copy) => this.#withdraw(level, copy),
-      onVoid: (level) => this.#forgetAll(level),
-      onRoom: () => this.onRoom(),
-      onSparse: (level) => this.onSparse(level),
     });
+    parts.events.on('left', (level, copy) => this.#withdraw(level, copy));
+    parts.events.on('void', (level) => this.#forgetAll(level));
   }
 
   /**
@@ -287,7 +274,7 @@ export class CopyIndex {
     }
     this.#readers.set(id, this.#readerOf(store, copy, false));
     this.#host.publish(id, { level, direct: false, tag: copy.tag });
-    this.onAdopted(id, level);
+    this.#parts.events.emit('adopted', level, id);
   }
 
   /** A faster tier has the object, so the copy that was served is dropped. */

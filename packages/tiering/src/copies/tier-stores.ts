@@ -1,32 +1,17 @@
-import type { OperationOptions, Tier } from '@tiered/core';
-import type { PlacementHost } from '@tiered/core/placement';
-import { invariant, type Checksum } from '@tiered/core/internal';
-import type { Haste } from '../fill/haste.js';
+import type { OperationOptions } from '@tiered/core';
+import { invariant } from '@tiered/core/internal';
 import { ClosedStore } from '../tier/closed-store.js';
-import { openAtStart, openStore, type StoreEvents } from '../tier/open-store.js';
-import type { Candidate, Claim, Copy, TierStore } from '../tier/tier-store.js';
+import { openAtStart, openStore, type StoreParts } from '../tier/open-store.js';
+import type { Candidate, Claim, TierStore } from '../tier/tier-store.js';
 import { Openings } from './openings.js';
 import { TakeOvers } from './take-overs.js';
 
-/** What tiers are opened with, and the events of tiers that concern their copies. */
-export interface TierStoresParts {
-  readonly host: PlacementHost;
-  readonly checksum: Checksum;
-  /** Aborts when everything is about to end. */
-  readonly closing: AbortSignal;
-  readonly haste: Haste;
+/** What tiers are opened with, and what is done with the copies that they hold. */
+export interface TierStoresParts extends StoreParts {
   /** Adopts the copies that a tier holds already. */
   readonly takeOver: (store: TierStore) => Promise<void>;
   /** Adopting failed, and is tried again. */
   readonly onNotTakenOver: (store: TierStore, error: unknown) => void;
-  /** Another process removed a copy. */
-  readonly onLeft: (level: number, copy: Copy) => void;
-  /** What was known of the copies of a level is void: its storage has another index now, or another owner. */
-  readonly onVoid: (level: number) => void;
-  /** A level may have bytes again that it could not grant. */
-  readonly onRoom: () => void;
-  /** A level has segments that are less than half full. */
-  readonly onSparse: (level: number) => void;
 }
 
 /**
@@ -41,11 +26,11 @@ export class TierStores {
 
   constructor(parts: TierStoresParts) {
     this.#parts = parts;
-    const { host, checksum, closing, takeOver, onNotTakenOver, onVoid } = parts;
+    const { host, events, closing, takeOver, onNotTakenOver } = parts;
     this.#openings = new Openings(host, closing, {
-      open: (tier) => openStore(tier, host, checksum, this.#told(tier), { signal: closing }),
+      open: (tier) => openStore(tier, parts, { signal: closing }),
       begin: (store) => {
-        onVoid(store.tier.level);
+        events.emit('void', store.tier.level);
         this.#stores[store.tier.level] = store;
         this.#takeOvers.begin(store);
       },
@@ -53,13 +38,19 @@ export class TierStores {
     const { clock } = host;
     const isOpen = (store: TierStore) => this.isOpen(store);
     this.#takeOvers = new TakeOvers({ clock, closing, takeOver, isOpen, failed: onNotTakenOver });
+    events.on('lost', (level) => this.#openings.again(this.at(level)));
+    events.on('taken', (level) => {
+      const tier = host.tiers[level];
+      invariant(tier !== undefined, `there is no level ${level}`);
+      events.emit('void', level);
+      this.#stores[level] = new ClosedStore(tier, 'for good');
+    });
   }
 
   /** Opens all tiers. One that does not work at the moment is skipped, and opened again later. */
   async open(options: OperationOptions): Promise<void> {
-    const { host, checksum } = this.#parts;
-    for (const tier of host.tiers)
-      this.#stores.push(await openAtStart(tier, host, checksum, this.#told(tier), options));
+    for (const tier of this.#parts.host.tiers)
+      this.#stores.push(await openAtStart(tier, this.#parts, options));
   }
 
   /** Begins to adopt the copies of all tiers, in the background. */
@@ -111,22 +102,5 @@ export class TierStores {
   /** Leaves all tiers. Only when nothing is under way. */
   async close(): Promise<void> {
     await Promise.all(this.#stores.map((store) => store.close()));
-  }
-
-  /** The events that an open store reports. */
-  #told(tier: Tier): StoreEvents {
-    const { closing, haste, onVoid, onRoom, onSparse, onLeft } = this.#parts;
-    return {
-      closing,
-      haste,
-      onLost: () => this.#openings.again(this.at(tier.level)),
-      onRoom,
-      onSparse: () => onSparse(tier.level),
-      onTaken: () => {
-        onVoid(tier.level);
-        this.#stores[tier.level] = new ClosedStore(tier, 'for good');
-      },
-      onLeft: (copy) => onLeft(tier.level, copy),
-    };
   }
 }

@@ -1,10 +1,12 @@
 import type { PlacementPolicy } from '../policies/policy.js';
+import type { TierEvents } from '../tier/tier-events.js';
 import { Recency } from './recency.js';
 import { SegmentRoom, type SegmentRoomParts } from './segment-room.js';
 
 /** What making room works with. */
 export interface MakingRoomParts extends Omit<SegmentRoomParts, 'recency'> {
   readonly policy: PlacementPolicy;
+  readonly events: TierEvents;
 }
 
 /** Evicts copies, where the policy evicts: those first that were not read for longest. */
@@ -17,7 +19,7 @@ export class MakingRoom {
     this.#parts = parts;
     this.#recency = parts.host.tiers.map(() => new Recency());
     this.#segments = new SegmentRoom({ ...parts, recency: this.#recency });
-    parts.copies.onSparse = (level) => this.#segments.tidy(level);
+    parts.events.on('sparse', (level) => this.#segments.tidy(level));
   }
 
   get underWay(): Promise<void>[] {

@@ -10,6 +10,7 @@ import type { ChunkSize } from '../source/chunk-size.js';
 import type { SourceGate } from '../source/gate.js';
 import type { MemoryBudget } from './memory-budget.js';
 import type { SourceReads } from '../source/reads.js';
+import type { TierEvents } from '../tier/tier-events.js';
 import type { Claim } from '../tier/tier-store.js';
 import { FillFailures } from './fill-failures.js';
 import { isCurrent, type Begun, type BringBytes, type FillFailure, type FillObject } from './fill-parts.js';
@@ -23,6 +24,7 @@ export interface FillsParts {
   readonly host: PlacementHost;
   readonly policy: PlacementPolicy;
   readonly copies: CopyIndex;
+  readonly events: TierEvents;
   readonly source: SourceReads;
   readonly gate: SourceGate;
   readonly budget: MemoryBudget;
@@ -79,6 +81,9 @@ export class Fills {
       onEvicted: () => void (this.counts.evicted += 1),
       onFailed: (object, tier, error) => this.copyFailed(object, tier, error),
     });
+    parts.events.on('room', () => this.#leftBehind.goOn());
+    // A copy that was adopted may be evicted as well, in any order as long as it was not read.
+    parts.events.on('adopted', (level, id) => this.#room.touch(id, level));
   }
 
   get count(): number {
@@ -217,16 +222,6 @@ export class Fills {
     if (claim === undefined) return;
     const bring: BringBytes = (memory, offset, signal) => copy.into(memory, offset, signal);
     this.#begin({ object: { ...object, chunkBytes }, level: target, claim, bring, from, cause: 'promotion' });
-  }
-
-  /** A copy was adopted. It may be evicted as well, in any order as long as it was not read. */
-  adopted(id: number, level: number): void {
-    this.#room.touch(id, level);
-  }
-
-  /** A level may have bytes again that it could not grant. */
-  goOn(): void {
-    this.#leftBehind.goOn();
   }
 
   /** The copy of an object must not be served any more. */

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'eventemitter3';
 import type { Clock } from '@tiered/core';
 import { memoryFor, onAbort } from '@tiered/core/internal';
 
@@ -46,7 +47,10 @@ export interface RoomOptions {
  * fault every 4 KiB, which for a chunk is more than reading it from a page cache. Spare memory is freed when
  * nothing is on its way.
  */
-export class MemoryBudget {
+export class MemoryBudget extends EventEmitter<{
+  /** Somebody begins to wait. */
+  wait: () => void;
+}> {
   readonly #limit: number;
   readonly #clock: Clock;
   readonly #readers = new Set<Waiting>();
@@ -63,10 +67,9 @@ export class MemoryBudget {
   /** Pieces that may be reused, by their size. */
   readonly #spare = new Map<number, ArrayBufferLike[]>();
   #spareBytes = 0;
-  /** Called when somebody begins to wait. */
-  onWait: () => void = () => undefined;
 
   constructor(limit: number, clock: Clock) {
+    super();
     this.#limit = limit;
     this.#clock = clock;
   }
@@ -193,7 +196,7 @@ export class MemoryBudget {
         this.#admit();
       });
       if (isReader) this.#watchReaders();
-      this.onWait();
+      this.emit('wait');
     });
   }
 

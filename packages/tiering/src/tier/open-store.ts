@@ -1,29 +1,23 @@
 import type { OperationOptions, Tier } from '@tiered/core';
 import type { PlacementHost } from '@tiered/core/placement';
 import { addressOf, formerIdentityOf, identityOf, isMistake, type Checksum } from '@tiered/core/internal';
-import type { Haste } from '../fill/haste.js';
+import type { FlushUrgency } from '../fill/flush-urgency.js';
 import { BucketStore } from './bucket/bucket-store.js';
 import { ClosedStore } from './closed-store.js';
 import { PrivateStore } from './private-store.js';
 import { SharedStore } from './shared/shared-store.js';
-import type { Copy, TierStore } from './tier-store.js';
+import type { TierEvents } from './tier-events.js';
+import type { TierStore } from './tier-store.js';
 
-/** What an open store reports, and what it is given. */
-export interface StoreEvents {
+/** What stores of all tiers are opened with. */
+export interface StoreParts {
+  readonly host: PlacementHost;
+  readonly checksum: Checksum;
   /** Aborts when everything is about to end. */
   readonly closing: AbortSignal;
-  /** Another process removed a copy of this dataset. The copy must not be served any more. */
-  readonly onLeft: (copy: Copy) => void;
-  /** The index does not belong to this process any more. The tier has to be opened again. */
-  readonly onLost: () => void;
-  /** Bytes were asked for that a claim got `later` for. */
-  readonly onRoom: () => void;
-  /** There are segments that are less than half full. */
-  readonly onSparse: () => void;
-  /** Another process has the tier from now on. The error of the call that met this says so. */
-  readonly onTaken: () => void;
+  readonly events: TierEvents;
   /** Whether copies that are gathered must be written at once. */
-  readonly haste: Haste;
+  readonly urgency: FlushUrgency;
 }
 
 /**
@@ -33,11 +27,10 @@ export interface StoreEvents {
  */
 export async function openStore(
   tier: Tier,
-  host: PlacementHost,
-  checksum: Checksum,
-  { onTaken, ...events }: StoreEvents,
+  parts: StoreParts,
   { signal }: OperationOptions,
 ): Promise<TierStore> {
+  const { host, checksum, closing, events, urgency } = parts;
   const { capabilities, location } = tier.driver;
   await host.openTier(tier, { signal });
   if (capabilities.index) {
@@ -49,9 +42,9 @@ export async function openStore(
       formerly: formerIdentityOf(source),
       onReplaced: () => host.sourceReplaced(tier),
     };
-    return SharedStore.open({ tier, home, ...named, checksum, clock, ...events }, signal);
+    return SharedStore.open({ tier, home, ...named, checksum, clock, closing, events, urgency }, signal);
   }
-  if (location !== undefined) return BucketStore.open({ tier, host, checksum, onTaken }, { signal });
+  if (location !== undefined) return BucketStore.open({ tier, host, checksum, events }, { signal });
   await empty(tier, signal);
   return new PrivateStore(tier, identityOf(host.source));
 }
@@ -62,17 +55,15 @@ export async function openStore(
  */
 export async function openAtStart(
   tier: Tier,
-  host: PlacementHost,
-  checksum: Checksum,
-  events: StoreEvents,
+  parts: StoreParts,
   options: OperationOptions,
 ): Promise<TierStore> {
   try {
-    return await openStore(tier, host, checksum, events, options);
+    return await openStore(tier, parts, options);
   } catch (error) {
     options.signal?.throwIfAborted();
     if (isMistake(error)) throw error;
-    host.tierFault(tier, 'openIndex', '', error);
+    parts.host.tierFault(tier, 'openIndex', '', error);
     return new ClosedStore(tier);
   }
 }

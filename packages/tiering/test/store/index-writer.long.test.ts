@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Haste } from '../../src/fill/haste.js';
+import { FlushUrgency } from '../../src/fill/flush-urgency.js';
 import { IndexClient } from '../../src/tier/index/index-client.js';
 import { IndexWriter, type IndexWriterParts, type Leases } from '../../src/tier/index/index-writer.js';
 import { MemoryBudget } from '../../src/fill/memory-budget.js';
@@ -43,7 +43,7 @@ const leases: Leases = {
 async function writerOf(
   member: string,
   told: Partial<Leases> = {},
-  { clock = systemClock, haste = NO_HASTE }: Partial<Pick<IndexWriterParts, 'clock' | 'haste'>> = {},
+  { clock = systemClock, urgency = NO_HASTE }: Partial<Pick<IndexWriterParts, 'clock' | 'urgency'>> = {},
 ): Promise<IndexWriter> {
   const client = new IndexClient(
     { path: path.join(directory, 'index.db'), durable: true, logPages: 8 },
@@ -53,7 +53,7 @@ async function writerOf(
   clients.push(client);
   const signal = new AbortController().signal;
   const ends = { ended: signal, ending: signal };
-  const writer = new IndexWriter({ client, member, clock, leases: { ...leases, ...told }, ends, haste });
+  const writer = new IndexWriter({ client, member, clock, leases: { ...leases, ...told }, ends, urgency });
   await writer.patiently(() => client.call('open', undefined));
   await writer.patiently(() => client.call('join', { member, quota: 1e9, dataset: 'data' }));
   return writer;
@@ -157,12 +157,12 @@ describe('changes that nobody waits for', () => {
   /** A writer that has just made a transaction, on a clock that stands. */
   async function afterTransaction() {
     const clock = new ManualClock();
-    const haste = new Haste(new MemoryBudget(1e6, clock));
+    const urgency = new FlushUrgency(new MemoryBudget(1e6, clock));
     const made: number[] = [];
     const applied: Leases['applied'] = (_, claims) => void made.push(claims.length);
-    const writer = await writerOf('a', { applied }, { clock, haste });
+    const writer = await writerOf('a', { applied }, { clock, urgency });
     expect(await writer.claim(claimOf(0))).toBe(true);
-    return { clock, haste, made, writer };
+    return { clock, urgency, made, writer };
   }
 
   it('are gathered for a moment', async () => {
@@ -184,7 +184,7 @@ describe('changes that nobody waits for', () => {
     ['room is asked for', ({ writer }) => writer.next()],
     ['a copy leaves', ({ writer }) => writer.leaving(claimOf(0))],
     ['everything is to be settled', ({ writer }) => writer.settled()],
-    ['somebody waits for all copies', async ({ haste }) => haste.begin()],
+    ['somebody waits for all copies', async ({ urgency }) => urgency.begin()],
     [
       'there are so many that the log has no room for more',
       ({ writer }) => Promise.all(Array.from({ length: 199 }, (_, i) => writer.claim(claimOf(100 + i)))),

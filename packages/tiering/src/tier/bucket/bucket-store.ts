@@ -4,6 +4,7 @@ import { ABSENT, copyName, identityOf, OperationScope, tagOf, type Checksum } fr
 import { MARKER, Owner } from './owner.js';
 import { OwnQuota } from '../own-quota.js';
 import { readTrailer, trailerBytes, trailerOf } from './trailer.js';
+import type { TierEvents } from '../tier-events.js';
 import type { Candidate, Claim, Copy, CopyContent, TierStore } from '../tier-store.js';
 
 /**
@@ -20,8 +21,7 @@ export interface BucketStoreParts {
   readonly tier: Tier;
   readonly host: PlacementHost;
   readonly checksum: Checksum;
-  /** Another process uses the storage from now on. */
-  readonly onTaken: () => void;
+  readonly events: TierEvents;
 }
 
 /**
@@ -282,13 +282,13 @@ export class BucketStore implements TierStore {
   }
 
   async #assertOwned(signal: AbortSignal | undefined): Promise<void> {
-    const { host, onTaken } = this.#parts;
+    const { host, events } = this.#parts;
     if (!this.#isLost && host.clock.now() < this.#ownedUntil) return;
     if (!this.#isLost && (await this.#owner.isStill({ signal }))) {
       this.#ownedUntil = host.clock.now() + OWNED_FOR_MS;
       return;
     }
-    if (!this.#isLost) onTaken();
+    if (!this.#isLost) events.emit('taken', this.tier.level);
     this.#isLost = true;
     throw takenOverError(this.tier);
   }

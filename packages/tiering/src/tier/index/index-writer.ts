@@ -1,6 +1,6 @@
 import { isTieredError, type Clock } from '@tiered/core';
 import { onAbort } from '@tiered/core/internal';
-import type { Haste } from '../../fill/haste.js';
+import type { FlushUrgency } from '../../fill/flush-urgency.js';
 import type { IndexClient } from './index-client.js';
 import { PAGE_BYTES } from './thread/schema.js';
 import type { Applied, Batch, ClaimRow, CopyRef, MovedRow, PackedRow, PlacedRow } from './index-messages.js';
@@ -138,7 +138,7 @@ export interface IndexWriterParts {
   readonly leases: Leases;
   readonly ends: WriterEnds;
   /** Whether somebody waits for what is gathered. */
-  readonly haste: Pick<Haste, 'isNeeded' | 'on'>;
+  readonly urgency: Pick<FlushUrgency, 'isNeeded' | 'on'>;
 }
 
 /** What a writer asks its store for each transaction. */
@@ -165,7 +165,7 @@ export class IndexWriter {
   readonly #clock: Clock;
   readonly #leases: Leases;
   readonly #ends: WriterEnds;
-  readonly #haste: Pick<Haste, 'isNeeded' | 'on'>;
+  readonly #urgency: Pick<FlushUrgency, 'isNeeded' | 'on'>;
   /** Ends the pause between two transactions, if there is one now. */
   #pause: AbortController | undefined;
   /** When the next transaction may begin if nobody waits for it. */
@@ -175,18 +175,18 @@ export class IndexWriter {
   #isHeldUp = false;
   #onHeldUp: (() => void)[] = [];
 
-  constructor({ client, member, clock, leases, ends, haste }: IndexWriterParts) {
+  constructor({ client, member, clock, leases, ends, urgency }: IndexWriterParts) {
     this.#client = client;
     this.#member = member;
     this.#clock = clock;
     this.#leases = leases;
     this.#ends = ends;
-    this.#haste = haste;
+    this.#urgency = urgency;
     const hurry = () => this.#hurry();
-    const notHasty = haste.on(hurry);
+    const notUrgent = urgency.on(hurry);
     const notEnding = onAbort(ends.ending, hurry);
     onAbort(ends.ended, () => {
-      notHasty();
+      notUrgent();
       notEnding();
       hurry();
     });
@@ -277,7 +277,7 @@ export class IndexWriter {
     const { isUrgent, pages } = this.#pending;
     const isFull = pages >= this.#leases.mostPages;
     return (
-      isUrgent || isFull || this.#haste.isNeeded || this.#ends.ended.aborted || this.#ends.ending.aborted
+      isUrgent || isFull || this.#urgency.isNeeded || this.#ends.ended.aborted || this.#ends.ending.aborted
     );
   }
 

@@ -1,5 +1,5 @@
 import { invariant, onAbort, SEGMENT_BYTES } from '@tiered/core/internal';
-import type { Haste } from '../../fill/haste.js';
+import type { FlushUrgency } from '../../fill/flush-urgency.js';
 import { notCurrentError } from '../errors.js';
 import { once } from '../own-quota.js';
 import { aligned, Segment, type PackedCopy, type SegmentParts } from './segment.js';
@@ -40,7 +40,7 @@ const ENDED = new Error('what was gathered is being written');
 
 /** What packing needs from its store. */
 export interface PackingParts extends SegmentParts {
-  readonly haste: Haste;
+  readonly urgency: FlushUrgency;
   /** Aborts when everything is about to end. */
   readonly closing: AbortSignal;
 }
@@ -64,7 +64,7 @@ interface Gathering {
  * own, it is written whole and published by rename, and never written to again. The tag of a copy says where
  * it is (`packed-tag.ts` of core), so reading it means reading a range of a file that is mostly open. The
  * gathered copies are written when a segment is full, when nothing came for a moment, and at once when
- * somebody waits for them (`Haste`). Copies that come meanwhile go into the next one.
+ * somebody waits for them (`FlushUrgency`). Copies that come meanwhile go into the next one.
  *
  * **Invariants.** The order is that of files. The segment is claimed in the index, then its file moves in,
  * then its copies are recorded, each as placed. When all are recorded, so is the segment. So a claimed
@@ -91,10 +91,10 @@ export class Packing {
 
   constructor(parts: PackingParts) {
     this.#parts = parts;
-    const notHasty = parts.haste.on(() => this.#hurry());
+    const notUrgent = parts.urgency.on(() => this.#hurry());
     const notClosing = onAbort(parts.closing, () => this.#hurry());
     this.#stopListening = () => {
-      notHasty();
+      notUrgent();
       notClosing();
     };
   }
@@ -220,9 +220,9 @@ export class Packing {
    * has ended.
    */
   #hurry(): void {
-    const { haste, closing } = this.#parts;
+    const { urgency, closing } = this.#parts;
     if (this.#open === undefined || this.#underWay.size > 0) return;
-    if (haste.isNeeded || closing.aborted) this.#fill(this.#open);
+    if (urgency.isNeeded || closing.aborted) this.#fill(this.#open);
   }
 
   /** Closes a gathering: no more copies are added to it. */

@@ -83,12 +83,11 @@ export class SharedStore implements TierStore {
       onLost: () => this.#lose(),
       onEmptied: (segments) => this.#leftovers.delete(segments),
     });
-    const { clock, closing, home, dataset, checksum } = parts;
+    const { clock, closing, home, dataset, checksum, urgency } = parts;
     this.#copies = new IndexedCopies({ client, checksum, dataset, datasetNumber: joined.dataset });
     const ends = { ended: this.#closing.signal, ending: closing };
-    const { member } = home;
-    const leases = this.#accounts;
-    this.#writer = new IndexWriter({ client, member, clock, leases, ends, haste: parts.haste });
+    const joinedAs = { client, member: home.member, leases: this.#accounts };
+    this.#writer = new IndexWriter({ ...joinedAs, clock, ends, urgency });
     this.#leftovers = new Leftovers(client, parts.home, (row) =>
       this.#deleteFile(copyName(row.key, row.tag), row),
     );
@@ -322,7 +321,7 @@ export class SharedStore implements TierStore {
   async endTakingOver(signal: AbortSignal, isAllKnown: boolean): Promise<void> {
     this.#isSwept = isAllKnown;
     await this.#complete.reach(signal, (call) => this.#writer.patiently(call));
-    this.#parts.onRoom();
+    this.#parts.events.emit('room', this.tier.level);
   }
 
   async #sweep(signal: AbortSignal | undefined, patiently: Patiently): Promise<void> {
@@ -350,7 +349,7 @@ export class SharedStore implements TierStore {
     if (this.#asked !== undefined || this.#writer.isHeldUp) return;
     this.#asked = Promise.race([this.#writer.next(), this.#writer.heldUp()]).then(() => {
       this.#asked = undefined;
-      this.#parts.onRoom();
+      this.#parts.events.emit('room', this.tier.level);
     });
   }
 
@@ -358,7 +357,7 @@ export class SharedStore implements TierStore {
   #lose(): void {
     if (this.#isLost || this.#closing.signal.aborted) return;
     this.#isLost = true;
-    this.#parts.onLost();
+    this.#parts.events.emit('lost', this.tier.level);
   }
 
   /** Deletes the file of a copy that nobody is told of any more, and records that. */
@@ -398,16 +397,17 @@ export class SharedStore implements TierStore {
     if (!(await home.isRunning(home.member))) this.#lose();
     else if (this.#accounts.state.members > 1) await this.#leftovers.clearUp((call) => call());
     if (this.tier.layout === 'packed' && (await this.#client.call('sparse', undefined)).length > 0)
-      this.#parts.onSparse();
+      this.#parts.events.emit('sparse', this.tier.level);
   }
 
   /** Lets go of copies that others removed, and records that: until then their bytes are taken. */
   async #letGo(seq: number): Promise<void> {
-    const { home, onLeft, dataset } = this.#parts;
+    const { home, events, dataset } = this.#parts;
     for (const row of await this.#client.call('left', { after: this.#seen })) {
       if (row.member === home.member) continue;
       const copy = this.#copies.copyOf(row);
-      if (row.dataset === this.#dataset && copy.dataset === dataset) onLeft(copy);
+      if (row.dataset === this.#dataset && copy.dataset === dataset)
+        events.emit('left', this.tier.level, copy);
       if (!isPacked(row.tag)) await home.forget(copy.name);
     }
     this.#seen = seq;

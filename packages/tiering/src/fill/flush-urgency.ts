@@ -4,7 +4,7 @@ import type { MemoryBudget } from './memory-budget.js';
  * Whether copies that are gathered to be written together must be written at once. That is so if somebody
  * waits until all is placed, or for the memory that they take, or if everything ends.
  */
-export class Haste {
+export class FlushUrgency {
   readonly #budget: MemoryBudget;
   readonly #listeners = new Set<() => void>();
   #waiting = 0;
@@ -12,7 +12,7 @@ export class Haste {
   /** @param budget The budget whose memory gathered copies take. */
   constructor(budget: MemoryBudget) {
     this.#budget = budget;
-    budget.onWait = () => this.tell();
+    budget.on('wait', () => this.tell());
   }
 
   get isNeeded(): boolean {

@@ -58,6 +58,8 @@ describe('what nobody listens to', () => {
     expect(lines.length).toBeLessThanOrEqual(3);
     expect(lines[0]).toContain(`tier 0 (fs:${root})`);
     expect(lines[0]).toMatch(/TIERED_[A-Z_]+: /);
+    // Who takes the lines shows them to people, who have no events.
+    expect(lines.join()).not.toContain('Listen');
     expect(lines.join()).not.toContain('secret');
   });
 
@@ -132,6 +134,7 @@ describe('what nobody listens to', () => {
     }
     expect(warnings).toHaveLength(10);
     expect(warnings[0]?.message).toContain('passed over for writes');
+    expect(warnings[0]?.message).toContain("Listen to the event 'tierOutOfService'");
   });
 
   it('is not told where somebody listens', async () => {

@@ -134,7 +134,7 @@ describeShim('the place of a daemon', () => {
     const pid = Number(await first.ask('place a'));
     process.kill(pid, 'SIGSTOP');
     silence(at);
-    await expect(serve(makeDataset(KEYS), { at })).rejects.toThrow(/is a daemon running there/);
+    await expect(serve(makeDataset(KEYS), { at })).rejects.toThrow(/^at: a daemon already runs at /);
     process.kill(pid, 'SIGCONT');
     expect(await first.ask('opens')).toBe('0');
   });

@@ -23,7 +23,7 @@ describe('the report of a loader', () => {
     await namesOf(loader.epoch());
     const lines = loader.report().split('\n');
     expect(lines.slice(0, 2)).toEqual([
-      'samples: 100 samples, 800 B; batches of 8, made in this thread',
+      'data: 100 samples, 800 B; batches of 8, made in this thread',
       'order: as the samples are numbered; shuffle quality 0.03',
     ]);
     expect(lines[2]).toMatch(/^epoch 0: 13 batches, 100 samples in 0\.0 s, /);

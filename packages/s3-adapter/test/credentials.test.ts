@@ -31,6 +31,18 @@ describe('credentials', () => {
     expect(fetched).toBe(2);
   });
 
+  it('that do not come are told with what a file and what a program says instead', async () => {
+    const { driver } = await place({ credentials: () => Promise.reject(new Error('secret')) });
+    const error: unknown = await driver.stat('object', {}).catch((cause: unknown) => cause);
+    expect(String(error)).toContain(
+      'set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. For a public bucket say',
+    );
+    expect(String(error)).toContain(
+      '"anonymous: true" in a configuration, or credentials: "anonymous" in code',
+    );
+    expect(String(error)).not.toContain('secret"');
+  });
+
   it('that the server says have expired are renewed, once, also where a HEAD cannot say why', async () => {
     for (const read of [
       (driver: S3Driver) => driver.read('object', { offset: 0, length: 10 }),

@@ -36,11 +36,11 @@ const advice = (places: Place[], more: Partial<BenchResult> = {}) =>
 describe('what a bench says', () => {
   it('is how many reads at a time are worthwhile', () => {
     expect(advice([place('source', 100)])).toEqual([
-      'source gives 100 MB/s to 8 reads at a time; more bring no more.',
+      'source gives 95.4 MiB/s to 8 reads at a time; more bring no more.',
       expect.stringContaining('The epochs read 10 of the 20 objects that were listed, 9.5 MiB'),
     ]);
     const [most] = advice([place('source', 100, { best: { atATime: 32, MBps: 100 } })]);
-    expect(most).toBe('source gives 100 MB/s to 32 reads at a time, the most that were tried.');
+    expect(most).toBe('source gives 95.4 MiB/s to 32 reads at a time, the most that were tried.');
   });
 
   it('is what is slow compared with its bound, and why', () => {
@@ -48,7 +48,7 @@ describe('what a bench says', () => {
     const of = (name: string, bytes: number) =>
       advice([place(name, 100, { bound })], { sample: { objects: 10, bytes, listed: 10 } })[0];
     expect(of('source', 1e6)).toContain(
-      'That is 10 % of 1000 MB/s by reading the files: its objects are small',
+      'That is 10 % of 953.7 MiB/s by reading the files: its objects are small',
     );
     expect(of('tier 0', 1e6)).toContain('layout: packed');
     expect(of('tier 0', 1e8)).toContain('@tiered/native');
@@ -67,10 +67,10 @@ describe('what a bench says', () => {
       place('tier 1', 500, { filling: 20 }),
     ];
     const told = advice([source, slow, fast]).join('\n');
-    expect(told).toContain('tier 0 is hardly faster than the source (100 MB/s)');
+    expect(told).toContain('tier 0 is hardly faster than the source (95.4 MiB/s)');
     expect(told).not.toContain('tier 1 is hardly');
     expect(told).toContain(
-      'and 20 MB/s while tier 1 is filled. Where writes are the limit, placement: { whenBehind: goOn }',
+      'and 19.1 MiB/s while tier 1 is filled. Where writes are the limit, placement: { whenBehind: goOn }',
     );
   });
 

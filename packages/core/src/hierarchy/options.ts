@@ -44,7 +44,7 @@ export interface HierarchyOptions {
    * Takes a line for the log when a tier is not used, or is smaller than configured, and nobody listens to
    * the event that says so. There is one line for each tier and reason, repeated after ten minutes at the
    * earliest. Lines hold names of drivers and error codes, and no secrets. Default: `process.emitWarning`
-   * (type `TieredWarning`), at most 10 lines in ten minutes over all hierarchies.
+   * (type `TieredWarning`), at most 10 lines in ten minutes over all hierarchies, which name the event.
    */
   readonly warn?: ((line: string) => void) | undefined;
   /**

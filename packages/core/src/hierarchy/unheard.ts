@@ -31,7 +31,7 @@ export class Unheard {
   readonly #events: SafeEmitter<HierarchyEvents>;
   readonly #tiers: readonly Tier[];
   readonly #clock: Clock;
-  readonly #warn: (message: string) => void;
+  readonly #warn: (line: string, event: string) => void;
   readonly #toldAt = new Map<string, number>();
   /** The last failure on each level, in words. */
   readonly #lastFaults = new Map<number, string>();
@@ -75,13 +75,13 @@ export class Unheard {
 
   /**
    * @param warn Takes a line. Default: `process.emitWarning`, at most 10 lines in ten minutes over all
-   * hierarchies.
+   * hierarchies, which also tell programmers what to listen to.
    */
   constructor(
     events: SafeEmitter<HierarchyEvents>,
     tiers: readonly Tier[],
     clock: Clock,
-    warn: (line: string) => void = warnProcess,
+    warn: (line: string, event: string) => void = warnProcess,
   ) {
     this.#events = events;
     this.#tiers = tiers;
@@ -104,7 +104,7 @@ export class Unheard {
     const now = this.#clock.now();
     if (now - (this.#toldAt.get(name) ?? -Infinity) < QUIET_MS) return;
     this.#toldAt.set(name, now);
-    this.#warn(`${text}. Listen to the event '${String(event)}' of the hierarchy to handle this yourself.`);
+    this.#warn(`${text}.`, String(event));
   }
 
   #nameOf(level: number): string {
@@ -127,9 +127,13 @@ function ownWords(error: unknown): string {
 let begunAt = -Infinity;
 let lines = 0;
 
-function warnProcess(message: string): void {
+function warnProcess(line: string, event: string): void {
   const now = systemClock.now();
   if (now - begunAt >= QUIET_MS) [begunAt, lines] = [now, 0];
   lines += 1;
-  if (lines <= MOST_LINES) process.emitWarning(message, 'TieredWarning');
+  if (lines <= MOST_LINES) process.emitWarning(`${line} ${forProgrammers(event)}`, 'TieredWarning');
+}
+
+function forProgrammers(event: string): string {
+  return `Listen to the event '${event}' of the hierarchy to handle this yourself.`;
 }

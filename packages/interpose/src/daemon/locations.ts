@@ -1,4 +1,4 @@
-import type { HierarchyOptions, StorageDriver } from '@tiered/core';
+import { TieredError, type HierarchyOptions, type StorageDriver } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -42,10 +42,10 @@ export function assertOpenable(
     throw configError('aliases', 'nothing together with root, below which alone objects are found', aliases);
   if (root !== undefined) assertImaginary(root, source, scan ?? true);
   else if (directoryOf(source) === undefined)
-    throw configError(
-      'source',
-      'a directory, or a path under "root" by which programs find its objects',
-      source.name,
+    throw new TieredError(
+      'TIERED_CONFIG_INVALID',
+      `The source, ${source.name}, is no directory: add the path below which programs find its objects, --root /some/path ` +
+        '(in code: root).',
     );
   if (tiers.length === 0) throw configError('tiers', 'at least one, from which programs read', []);
   for (const [level, { driver, layout }] of tiers.entries()) {

@@ -1,3 +1,4 @@
+import { TieredError } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -81,7 +82,9 @@ export async function makeSessionDirectoryAt(at: string): Promise<SessionDirecto
     fs.mkdirSync(at, { mode: 0o700 });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    throw configError('at', 'a path at which there is nothing; is a daemon running there?', at);
+    if (hasRingMagic(path.join(at, RING)) && (await isServed(at)))
+      throw new TieredError('TIERED_CONFIG_INVALID', `at: a daemon already runs at ${at}.`);
+    throw configError('at', 'a path at which there is nothing', at);
   }
   return filesIn(at);
 }

@@ -9,7 +9,7 @@ export function reportOf(figures: LoaderFigures): string {
   const who = ranks === 1 ? '' : `, rank ${rank} of ${ranks}`;
   const by = workers === 0 ? 'in this thread' : `by ${count(workers, 'worker')}`;
   return [
-    `samples: ${count(samples, 'sample')}, ${formatBytes(bytes)}; batches of ${batchSize}${who}, made ${by}`,
+    `data: ${count(samples, 'sample')}, ${formatBytes(bytes)}; batches of ${batchSize}${who}, made ${by}`,
     `order: ${order}; shuffle quality ${figures.shuffleQuality.toFixed(2)}`,
     ...epochs.map(epochText),
     ...(skipped === 0 ? [] : [`damage: ${count(skipped, 'sample')} left out`]),

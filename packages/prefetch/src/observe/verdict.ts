@@ -150,7 +150,7 @@ function ofPlace(
  */
 function withTiers(verdict: Verdict, { source, placement }: HierarchyStats, waited: string): Verdict {
   const { declined, behind, waited: waits } = placement;
-  const all = `(the source had ${source.reads} requests in all)`;
+  const all = `(the source had ${source.reads.toLocaleString('en')} requests in all)`;
   if (waits > 0 && waits >= source.reads * OFTEN_WAITED)
     return {
       limit: 'tier writes',

@@ -18,6 +18,8 @@ export type CredentialsSource = S3Credentials | (() => Promise<S3Credentials>) |
 
 const RENEWED_BEFORE_END_MS = 5 * 60_000;
 const PROVIDERS = '@aws-sdk/credential-providers';
+const PUBLIC =
+  'For a public bucket say "anonymous: true" in a configuration, or credentials: "anonymous" in code.';
 
 /**
  * Keeps credentials as long as they are valid. However many requests ask at the same time, they are fetched
@@ -140,8 +142,8 @@ async function provided(provider: () => Promise<S3Credentials>): Promise<S3Crede
   } catch (error) {
     throw new TieredError(
       'TIERED_PERMISSION',
-      `No credentials for S3 (${nameOf(error)}): set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the option credentials ` +
-        '("anonymous" for a public bucket). What the provider says is not repeated, as it may hold secrets; ' +
+      `No credentials for S3 (${nameOf(error)}): set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. ` +
+        `${PUBLIC} What the provider says is not repeated, as it may hold secrets; ` +
         '"aws sts get-caller-identity" shows it for those of AWS, a call of your own for others.',
     );
   }

@@ -26,7 +26,7 @@ export function adviceOn({ sample, places, leftOut, epochs }: BenchResult): stri
     ...onEpochs(epochs),
     ...leftOut.map(({ name, reason }) => `${name} was not measured: ${reason}.`),
     ...onNoise(places),
-    `The epochs read ${sample.objects} of the ${sample.listed} objects that were listed, ${formatBytes(sample.bytes)}, and computed nothing. What was read a moment before comes from the caches of the operating system: data that nobody has read yet is slower.`,
+    `The epochs read ${sample.objects.toLocaleString('en')} of the ${sample.listed.toLocaleString('en')} objects that were listed, ${formatBytes(sample.bytes)}, and computed nothing. What was read a moment before comes from the caches of the operating system: data that nobody has read yet is slower.`,
   ];
 }
 
@@ -92,7 +92,7 @@ function onNoise(places: readonly PlaceResult[]): string[] {
 }
 
 function rateOf(MBps: number): string {
-  return `${MBps < 10 ? MBps.toPrecision(2) : MBps.toFixed(0)} MB/s`;
+  return `${formatBytes(Math.round(MBps * 1e6))}/s`;
 }
 
 function percent(share: number): string {

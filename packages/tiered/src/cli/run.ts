@@ -1,5 +1,5 @@
-import { isTieredError } from '@tiered/core';
 import type { Command } from 'commander';
+import { failureOf } from './failure.js';
 import { processHost, type CommandHost } from './host.js';
 import { ProgramEnded } from './program-ended.js';
 import { tieredCommand } from './program.js';
@@ -8,8 +8,8 @@ import { tieredCommand } from './program.js';
  * Runs the command `tiered`.
  * @param args Without the names of the interpreter and the program.
  * @param host Where it writes. Default: the process.
- * @returns The exit code: 0 for success, 1 for a failure, 2 for arguments or a configuration that cannot
- * work; of `tiered run`, that of the program.
+ * @returns The exit code: 0 for success, 1 for a failure, 2 for arguments, files or a configuration that
+ * cannot work, 128 and its number for a signal that ended the command; of `tiered run`, that of the program.
  */
 export async function runTiered(args: readonly string[], host: CommandHost = processHost()): Promise<number> {
   const program = tieredCommand(host);
@@ -25,8 +25,9 @@ export async function runTiered(args: readonly string[], host: CommandHost = pro
   } catch (error) {
     if (error instanceof ProgramEnded) return error.code;
     if (hasExitCode(error)) return error.exitCode === 0 ? 0 : 2;
-    host.terminal.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    return isTieredError(error, 'TIERED_CONFIG_INVALID') ? 2 : 1;
+    const { message, code } = failureOf(error);
+    host.terminal.write(`${message}\n`);
+    return code;
   }
 }
 

@@ -31,9 +31,12 @@ export interface DiagnoseOptions extends OperationOptions {
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
-/** What was found, without secrets. */
+/** What was found. */
 export interface Diagnosis {
-  /** By what they are about, in the order of the levels. */
+  /**
+   * By what they are about, in the order of the levels. Without secrets, but for mistakes in the
+   * configuration, which show the values that are wrong.
+   */
   readonly findings: readonly Finding[];
   /** Whether the configuration is one. */
   readonly canWork: boolean;
@@ -52,7 +55,7 @@ const REQUESTS = 64;
 
 /**
  * Looks at a configuration, and at everything that it needs: source, tiers, clocks and the machine. The
- * source is only read, and nothing is written to tiers. Findings have no secrets.
+ * source is only read, and nothing is written to tiers.
  *
  * Each storage is asked for at most `timeoutMs`. One that does not even notice an abort, as a mount that
  * hangs, is left behind: the process can end only when the mount does answer.
@@ -66,7 +69,8 @@ export async function diagnose(file: string, options: DiagnoseOptions): Promise<
   const { written } = configuration;
   if ('wrong' in configuration) {
     const scrubber = scrubberOf(written, [], env);
-    const wrong = configurationThatIsWrong(scrubber.text(configuration.wrong));
+    // As "config check" says it: who may read the file may see what is in it.
+    const wrong = configurationThatIsWrong(configuration.wrong);
     const findings = [...wrong, ...machineItself];
     return { findings, canWork: false, machine, written, examined: [], scrubber };
   }

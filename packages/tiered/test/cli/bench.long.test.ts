@@ -142,7 +142,7 @@ describe('tiered bench', () => {
   it('that is interrupted leaves nothing', async () => {
     await configure({ source: SOURCE, tiers: [CACHE] });
     const ended = await interruptedAt(directory, '.tiered-bench-', ['bench', file, '--seconds', '600']);
-    expect(ended).toEqual({ code: 1, out: '', messages: 'Ended by SIGINT.\n' });
+    expect(ended).toEqual({ code: 130, out: '', messages: 'Ended by SIGINT.\n' });
     expect((await readdir(directory)).sort()).toEqual(['data', 'tiers.json']);
   });
 });

@@ -155,9 +155,7 @@ describe('a bucket', () => {
     expect(code).toBe(0);
     const texts = found.filter(({ about }) => about === 'source').map((one) => one.found);
     expect(texts).toEqual([
-      expect.stringMatching(
-        /^s3 data\/train: the first 1 objects listed .* the first 1000 bytes of one read/,
-      ),
+      expect.stringMatching(/^s3 data\/train: the first 1 objects listed .* the first 1000 B of one read/),
       'credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
       "the clock of this machine agrees with the server's",
     ]);

@@ -107,7 +107,7 @@ describe('tiered simulate', () => {
     expect((await command('scenario', '9')).messages).toContain('There is no scenario "9": 1 (');
   });
 
-  it('ends with exit code 1 where a file cannot be read', async () => {
-    expect((await command('file', path.join(directory, 'none.json'))).code).toBe(1);
+  it('ends with exit code 2 where a file cannot be read', async () => {
+    expect((await command('file', path.join(directory, 'none.json'))).code).toBe(2);
   });
 });

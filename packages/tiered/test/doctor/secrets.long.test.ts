@@ -107,7 +107,10 @@ const put: fc.Arbitrary<Put> = fc.oneof(
     .map((text) => ({ fields: {}, texts: [text], env: { AWS_SECRET_ACCESS_KEY: text, SOME_TOKEN: text } })),
 );
 
-/** All that a diagnosis says of a configuration. */
+/**
+ * All that a diagnosis says of a configuration. On the terminal, mistakes in it are those of "config check",
+ * which shows the values that are wrong. The bundle does not.
+ */
 async function toldOf(config: object, env: Readonly<Record<string, string>>): Promise<string> {
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   const file = path.join(directory, 'tiers.yaml');
@@ -115,7 +118,11 @@ async function toldOf(config: object, env: Readonly<Record<string, string>>): Pr
   const bundle = path.join(directory, 'bundle.json');
   const { out, messages } = await tiered('doctor', file, '--timeout', '2', '--bundle', bundle);
   const json = await tiered('doctor', file, '--timeout', '2', '--json');
-  const told = [out, messages, json.out, json.messages, await readFile(bundle, 'utf8')].join('\n');
+  const { code, messages: mistakes } = await tiered('config', 'check', file);
+  const onTerminal = code === 0 ? [out, json.out] : [];
+  const told = [...onTerminal, messages, json.messages, await readFile(bundle, 'utf8')].join('\n');
+  for (const mistake of code === 0 ? [] : mistakes.trim().split('\n').slice(1))
+    expect(out).toContain(mistake.trim());
   await rm(bundle);
   vi.unstubAllEnvs();
   return told;
@@ -128,7 +135,7 @@ const level = fc.constantFrom({ driver: 'fs', root: 'data' }, { driver: 'memory'
   options: { root: 'other' },
 });
 
-describe('no secret is in the output or in a bundle', () => {
+describe('no secret is in a bundle, nor in the output of a configuration that can work', () => {
   it('whatever field, level or variable it is in', async () => {
     const where = fc.constantFrom('source', 'tier', 'placement', 'file', 'options');
     await fc.assert(

@@ -42,13 +42,13 @@ function placesTable({ places }: BenchResult): string {
   const rows = places.map(({ name, place, best, filling, bound }) => [
     `${name}, ${place}`,
     `${best.atATime}`,
-    figure(best.MBps),
-    filling === undefined ? '' : figure(filling),
-    figure(bound.MBps),
+    rate(best.MBps),
+    filling === undefined ? '' : rate(filling),
+    rate(bound.MBps),
     percent(best.MBps / bound.MBps),
     bound.by,
   ]);
-  const head = ['reads', 'at a time', 'MB/s', 'filling it', 'bound', 'share', 'the bound is'];
+  const head = ['reads', 'at a time', 'MiB/s', 'filling it', 'bound', 'share', 'the bound is'];
   return textTable(head, rows, [0, head.length - 1]);
 }
 
@@ -56,16 +56,16 @@ function epochsTable({ epochs }: BenchResult): string {
   const rows = epochs.map((one) => [
     `epoch ${one.name}${one.whole > 0 ? '' : ', cut off'}`,
     (one.seconds / Math.max(1, one.whole)).toFixed(2),
-    figure(one.bytes / 1e6 / one.seconds),
+    rate(one.bytes / 1e6 / one.seconds),
     figure(one.samples / one.seconds),
-    `${one.sourceRequests}`,
+    one.sourceRequests.toLocaleString('en'),
     formatBytes(one.sourceBytes),
     one.share === undefined ? '' : percent(one.share),
   ]);
   const head = [
     'whole',
     'seconds each',
-    'MB/s',
+    'MiB/s',
     'samples/s',
     'source requests',
     'source bytes',
@@ -74,8 +74,13 @@ function epochsTable({ epochs }: BenchResult): string {
   return textTable(head, rows);
 }
 
+/** In MiB/s, as all bytes that people are shown. */
+function rate(MBps: number): string {
+  return figure((MBps * 1e6) / 2 ** 20);
+}
+
 function figure(value: number): string {
-  return value < 10 ? value.toPrecision(2) : value.toFixed(0);
+  return value < 10 ? value.toPrecision(2) : Math.round(value).toLocaleString('en');
 }
 
 function percent(share: number): string {

@@ -1,10 +1,10 @@
-import { loadHierarchyOptions } from '@tiered/config';
 import { TieredError } from '@tiered/core';
 import { calibrate, unsteadyIn } from '@tiered/simulator/calibration';
 import { access, constants, open, rm, stat, writeFile } from 'node:fs/promises';
 import { ProgressBar } from '../../progress.js';
 import type { CommandHost } from '../host.js';
 import { untilInterrupted } from './interrupt.js';
+import { levelsIn } from './levels-in.js';
 
 /** What `tiered calibrate` is told. */
 export interface CalibrateOptions {
@@ -24,7 +24,7 @@ export async function calibrateTo(
   { out, seconds, bytes, readBytes }: CalibrateOptions,
 ): Promise<void> {
   // The profile that the configuration names may be the one that is to be made.
-  const levels = await loadHierarchyOptions(config, { clock: host.clock, model: false });
+  const levels = await levelsIn(host, config);
   if (out !== undefined) await assertWritable(out);
   const bar = new ProgressBar(host.terminal, host.clock, 'measuring');
   const profile = await untilInterrupted(host.clock, (signal) =>

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
+import { getSystemErrorMap } from 'node:util';
 import { messageOf } from '../../doctor/finding.js';
 import type { Terminal } from '../../progress.js';
 
@@ -44,11 +45,19 @@ export async function runChild(
     });
   } catch (error) {
     // The system's errors come later, or are thrown at once (ENOTDIR, E2BIG).
-    terminal.write(`${file} cannot be run: ${messageOf(error)}\n`);
-    return file === '' || (error as NodeJS.ErrnoException).code === 'ENOENT' ? NOT_FOUND : NOT_STARTED;
+    const isMissing = file === '' || (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const missing = file.includes('/') ? 'no such file' : 'command not found';
+    terminal.write(`${file || '""'}: ${isMissing ? missing : `cannot be run: ${whyNot(error)}`}\n`);
+    return isMissing ? NOT_FOUND : NOT_STARTED;
   } finally {
     for (const signal of PASSED_ON) process.off(signal, pass);
   }
+}
+
+/** In words of the system, without the name of the call that it refused. */
+function whyNot(error: unknown): string {
+  const { errno } = error as NodeJS.ErrnoException;
+  return getSystemErrorMap().get(errno ?? 0)?.[1] ?? messageOf(error);
 }
 
 /**

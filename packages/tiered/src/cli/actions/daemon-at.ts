@@ -1,4 +1,4 @@
-import { isTieredError } from '@tiered/core';
+import { isTieredError, TieredError } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { environmentAt, hasDaemonAt } from '@tiered/interpose';
 import fs from 'node:fs';
@@ -29,6 +29,11 @@ function knownAt(at: string): NodeJS.ProcessEnv | undefined {
  */
 export async function assertNotTaken(at: string): Promise<void> {
   if (fs.lstatSync(at, { throwIfNoEntry: false }) === undefined) return;
-  if (fs.existsSync(path.join(at, 'ring')) && !(await hasDaemonAt(at))) return;
-  throw configError('--at', 'a path at which there is nothing; is a daemon running there?', at);
+  const isSession = fs.existsSync(path.join(at, 'ring'));
+  if (isSession && !(await hasDaemonAt(at))) return;
+  if (!isSession) throw configError('--at', 'a path at which there is nothing', at);
+  throw new TieredError(
+    'TIERED_CONFIG_INVALID',
+    `A daemon already runs at ${at}. End it first, or name another path by --at.`,
+  );
 }

@@ -1,11 +1,11 @@
-import { loadHierarchy, loadHierarchyOptions } from '@tiered/config';
-import { formatBytes, TieredError, type Hierarchy, type HierarchyOptions } from '@tiered/core';
+import { formatBytes, Hierarchy, TieredError, type HierarchyOptions } from '@tiered/core';
 import { identityOf, ABSENT } from '@tiered/core/internal';
 import type { SurveyedCopy, TierSurvey } from '@tiered/tiering/survey';
 import { ListingProgress } from '../../progress.js';
 import type { CommandHost } from '../host.js';
 import { lookAtTiers, openSource } from './look.js';
 import { countOf } from './words.js';
+import { levelsIn } from './levels-in.js';
 
 /** What `tiered gc` is told. */
 export interface GcOptions {
@@ -29,7 +29,7 @@ interface Garbage {
 /** Removes copies that are of no use from the tiers of a configuration, or only says which there are. */
 export async function gc(host: CommandHost, file: string, options: GcOptions): Promise<void> {
   const { dryRun = false, json = false } = options;
-  const found = await garbageOf(host, await loadHierarchyOptions(file, { clock: host.clock, model: false }));
+  const found = await garbageOf(host, await levelsIn(host, file));
   if (!dryRun) await collect(host, file);
   if (json) host.write(`${JSON.stringify({ removed: !dryRun, tiers: found }, undefined, 2)}\n`);
   else host.write(`${found.map((tier) => lineOf(tier, dryRun)).join('\n') || 'there are no tiers'}\n`);
@@ -95,7 +95,7 @@ function useless(
 
 /** A hierarchy that opens its tiers removes what is of no use, and clears up after the dead. */
 async function collect(host: CommandHost, file: string): Promise<void> {
-  await using hierarchy = await loadHierarchy(file, { clock: host.clock, model: false });
+  await using hierarchy = new Hierarchy(await levelsIn(host, file));
   const listing = new ListingProgress(hierarchy, host.terminal, host.clock);
   await hierarchy.open().finally(() => listing.stop());
   await hierarchy.idle();

@@ -1,10 +1,10 @@
-import { loadHierarchyOptions } from '@tiered/config';
 import { formatBytes, Hierarchy } from '@tiered/core';
 import { formatOf, openSamples, type SampleSet } from '@tiered/formats';
 import picomatch from 'picomatch';
 import { ListingProgress, ProgressBar } from '../../progress.js';
 import type { CommandHost } from '../host.js';
 import { countOf } from './words.js';
+import { levelsIn } from './levels-in.js';
 
 /** What `tiered index` is told. */
 export interface IndexSamplesOptions {
@@ -23,7 +23,7 @@ export async function indexSamples(
   { format: name, out, options, pattern, skipDamaged = false, json = false }: IndexSamplesOptions,
 ): Promise<void> {
   const format = await formatOf(name, options);
-  const { source, versions, clock } = await loadHierarchyOptions(file, { clock: host.clock, model: false });
+  const { source, versions, clock } = await levelsIn(host, file);
   const hierarchy = new Hierarchy({ source, versions, clock });
   const listing = new ListingProgress(hierarchy, host.terminal, host.clock);
   const bar = new ProgressBar(host.terminal, host.clock, 'indexing objects');

@@ -1,4 +1,3 @@
-import { loadHierarchyOptions } from '@tiered/config';
 import { formatBytes, TieredError, type Hierarchy } from '@tiered/core';
 import { formerIdentityOf, identityOf, loadManifest } from '@tiered/core/internal';
 import type { SurveyedCopy } from '@tiered/tiering/survey';
@@ -9,6 +8,7 @@ import { keysIn, lookAtTiers, openSource, type TierLook } from './look.js';
 import { planOf, tiersOf } from './plan.js';
 import { nextAccesses, samplerOf } from './training.js';
 import { countOf, percentOf } from './words.js';
+import { levelsIn } from './levels-in.js';
 
 /** Accesses that are told of an object. */
 const MOST_ACCESSES = 3;
@@ -26,7 +26,7 @@ export async function inspectKey(
   key: string,
   { from, json = false, ...training }: InspectKeyOptions,
 ): Promise<void> {
-  const options = await loadHierarchyOptions(file, { clock: host.clock, model: false });
+  const options = await levelsIn(host, file);
   await using source = await openSource(host, options);
   const object = await source.stat(key);
   await using looks = await lookAtTiers(options);
@@ -121,7 +121,7 @@ export async function inspectPlan(
   file: string,
   { keys: listsKeys = false, json = false, ...training }: InspectPlanOptions,
 ): Promise<void> {
-  const options = await loadHierarchyOptions(file, { clock: host.clock });
+  const options = await levelsIn(host, file, { model: true });
   await using source = await openSource(host, options);
   const { tiers = [] } = options;
   const planned = tiersOf(options);
@@ -158,7 +158,7 @@ export async function inspectPlan(
 
 /** Says what the manifest of a configuration holds, and how old it is. */
 export async function inspectManifest(host: CommandHost, file: string, json: boolean): Promise<void> {
-  const options = await loadHierarchyOptions(file, { clock: host.clock, model: false });
+  const options = await levelsIn(host, file);
   const { manifest } = options;
   if (manifest === undefined)
     throw new TieredError(

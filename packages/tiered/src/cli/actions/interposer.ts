@@ -1,4 +1,3 @@
-import { loadHierarchyOptions } from '@tiered/config';
 import { formatBytes } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { Interposer, keysOf, mergeTraces, readTrace, type InterposerStats } from '@tiered/interpose';
@@ -9,6 +8,7 @@ import path from 'node:path';
 import { messageOf } from '../../doctor/finding.js';
 import { assertNotTaken } from './daemon-at.js';
 import { countOf, percentOf } from './words.js';
+import { levelsIn } from './levels-in.js';
 
 /** How a hierarchy is served to programs. */
 export interface ServingOptions {
@@ -36,7 +36,7 @@ export async function openInterposer(
   signal: AbortSignal,
 ): Promise<Interposer> {
   await assertUsable({ record, replay, at });
-  const hierarchy = await loadHierarchyOptions(config, { clock: host.clock, model: false });
+  const hierarchy = await levelsIn(host, config);
   let listing: ListingProgress | undefined;
   const bar = new ProgressBar(host.terminal, host.clock, 'telling programs of objects');
   const links = new ProgressBar(host.terminal, host.clock, 'making links');
@@ -69,7 +69,7 @@ export async function openInterposer(
 
 /**
  * Finds what would be found only when the source is listed, which may take minutes.
- * @throws TieredError `TIERED_CONFIG_INVALID`
+ * @throws TieredError `TIERED_CONFIG_INVALID`; the system's error for a trace that cannot be read
  */
 async function assertUsable({
   record,
@@ -79,12 +79,16 @@ async function assertUsable({
   if (at !== undefined) await assertNotTaken(at);
   if (record !== undefined && fs.lstatSync(record, { throwIfNoEntry: false }) !== undefined)
     throw configError('--record', 'a path at which there is nothing', record);
-  for (const file of replay)
-    try {
-      fs.accessSync(file, fs.constants.R_OK);
-    } catch (error) {
-      throw configError('--replay', `a trace that can be read (${messageOf(error)})`, file);
-    }
+  for (const file of replay) fs.accessSync(file, fs.constants.R_OK);
+}
+
+/** Of planned opens for which the copy came too late: what that means, and whether to do anything. */
+export function lateText({ late, placed }: { readonly late: number; readonly placed: number }): string {
+  if (late === 0) return 'All planned opens found what was placed for them.';
+  const read = `${countOf(late, 'planned open')} came before the copy, and read the source as without a plan`;
+  return late <= placed
+    ? `${read}: that costs nothing, and the others were spared the wait.`
+    : `${read}. That is most of them: the program reads faster than the source gives. Give the tiers more room, or leave out --replay, which gains little here.`;
 }
 
 /** What programs did, in words. */
@@ -111,7 +115,8 @@ export function summaryOf({
   if (uncounted > 0) lines.push(`${countOf(uncounted, 'open')} could not be counted.`);
   if (ahead !== undefined)
     lines.push(
-      `${countOf(ahead.placed, 'object was', 'objects were')} placed ahead and ${ahead.evicted} evicted; ${countOf(ahead.late, 'planned open')} came too early, and ${countOf(ahead.unplanned, 'open was', 'opens were')} not planned.`,
+      `${countOf(ahead.placed, 'object was', 'objects were')} placed ahead and ${ahead.evicted.toLocaleString('en')} evicted; ${countOf(ahead.unplanned, 'open was', 'opens were')} not planned.`,
+      lateText(ahead),
     );
   if (farm !== undefined)
     lines.push(

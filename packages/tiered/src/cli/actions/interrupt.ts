@@ -1,13 +1,30 @@
 import type { Clock } from '@tiered/core';
+import os from 'node:os';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** A terminal sends a signal to all processes of a command, and a wrapper passes it on: that is one. */
 const SAME_MS = 1000;
+const SIGNALLED = 128;
+
+/** A signal of the system ended the work. */
+export class Interrupted extends Error {
+  readonly signal: NodeJS.Signals;
+  /** The exit code of a command that ends by it, as shells give it. */
+  readonly status: number;
+
+  /** @param told What was done by then, and what comes next, where there is something to say. */
+  constructor(signal: NodeJS.Signals, told?: string) {
+    super(`Ended by ${signal}.${told === undefined ? '' : ` ${told}`}`);
+    this.name = 'Interrupted';
+    this.signal = signal;
+    this.status = SIGNALLED + os.constants.signals[signal];
+  }
+}
 
 /**
  * Does work that has to clear up behind itself. A signal of the system aborts it, and it is waited for. Who
  * sends another one a second later does not want to wait: it ends the process.
- * @throws An error that names the signal, if the work ends by it.
+ * @throws Interrupted if the work ends by it.
  */
 export async function untilInterrupted<T>(
   clock: Clock,
@@ -16,9 +33,10 @@ export async function untilInterrupted<T>(
   const interrupted = new AbortController();
   let first: number | undefined;
   const stop = (name: NodeJS.Signals) => {
-    if (first !== undefined && clock.now() - first > SAME_MS) process.exit(1);
+    if (first !== undefined && clock.now() - first > SAME_MS)
+      process.exit(SIGNALLED + os.constants.signals[name]);
     first ??= clock.now();
-    interrupted.abort(new Error(`Ended by ${name}.`));
+    interrupted.abort(new Interrupted(name));
   };
   for (const one of SIGNALS) process.on(one, stop);
   try {

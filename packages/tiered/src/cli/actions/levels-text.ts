@@ -1,5 +1,5 @@
 import { formatBytes, type HierarchyStats } from '@tiered/core';
-import { percentOf } from './words.js';
+import { countOf, percentOf } from './words.js';
 
 /** How full each tier is, and what is known of the source. Tiers without a quota are left out. */
 export function levelsText({ tiers, source, namespace }: HierarchyStats): string {
@@ -11,6 +11,6 @@ export function levelsText({ tiers, source, namespace }: HierarchyStats): string
   });
   return [
     ...lines,
-    `source, ${source.driver}: ${namespace.objects} objects, ${formatBytes(namespace.bytes)}`,
+    `source, ${source.driver}: ${countOf(namespace.objects, 'object')}, ${formatBytes(namespace.bytes)}`,
   ].join('\n');
 }

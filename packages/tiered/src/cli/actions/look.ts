@@ -1,8 +1,16 @@
-import { Hierarchy, parseBytes, type HierarchyOptions, type StorageDriver } from '@tiered/core';
+import {
+  Hierarchy,
+  isTieredError,
+  parseBytes,
+  TieredError,
+  type HierarchyOptions,
+  type StorageDriver,
+} from '@tiered/core';
 import { isDirectoryMark } from '@tiered/formats/internal';
 import { surveyTier, type TierSurvey } from '@tiered/tiering/survey';
 import { readdir } from 'node:fs/promises';
 import { ListingProgress } from '../../progress.js';
+import { deniedAt, isSystemError } from '../failure.js';
 import type { CommandHost } from '../host.js';
 
 /** A tier of a configuration, and a look at what it holds. */
@@ -28,8 +36,9 @@ export async function lookAtTiers({ tiers = [] }: HierarchyOptions): Promise<Tie
   };
   try {
     for (const [level, { driver, quota }] of tiers.entries()) {
-      const absent = await absenceOf(driver);
-      const survey = absent === undefined ? await surveyTier(driver) : undefined;
+      const { absent, survey } = await lookAt(driver).catch((error: unknown) => {
+        throw withOwner(level, driver, error);
+      });
       looks.push({ level, driver, quotaBytes: parseBytes(quota), survey, absent });
     }
   } catch (error) {
@@ -37,6 +46,22 @@ export async function lookAtTiers({ tiers = [] }: HierarchyOptions): Promise<Tie
     throw error;
   }
   return { tiers: looks, [Symbol.asyncDispose]: close };
+}
+
+async function lookAt(driver: StorageDriver): Promise<Pick<TierLook, 'survey' | 'absent'>> {
+  const absent = await absenceOf(driver);
+  return { absent, survey: absent === undefined ? await surveyTier(driver) : undefined };
+}
+
+/** Of a directory that this user may not look into, says whose it is. */
+function withOwner(level: number, driver: StorageDriver, error: unknown): unknown {
+  const directory = directoryOf(driver)?.replace(/(?<=.)\/$/, '');
+  const isDenied =
+    isTieredError(error, 'TIERED_PERMISSION') || (isSystemError(error) && error.code === 'EACCES');
+  if (directory === undefined || !isDenied) return error;
+  return new TieredError('TIERED_PERMISSION', `tier ${level}, ${directory}: ${deniedAt(directory)}`, {
+    cause: error,
+  });
 }
 
 async function absenceOf(driver: StorageDriver): Promise<string | undefined> {
@@ -57,8 +82,8 @@ export function directoryOf({ location }: StorageDriver): string | undefined {
 
 /** Opens the source of a configuration alone, with what is known of its objects. */
 export async function openSource(host: CommandHost, options: HierarchyOptions): Promise<Hierarchy> {
-  const { source, versions, manifest, scan } = options;
-  const hierarchy = new Hierarchy({ source, versions, manifest, scan, clock: host.clock });
+  const { source, versions, manifest, scan, warn } = options;
+  const hierarchy = new Hierarchy({ source, versions, manifest, scan, warn, clock: host.clock });
   const listing = new ListingProgress(hierarchy, host.terminal, host.clock);
   await hierarchy.open().finally(() => listing.stop());
   return hierarchy;

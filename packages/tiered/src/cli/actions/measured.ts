@@ -1,4 +1,5 @@
 import type { HierarchyConfig } from '@tiered/config';
+import { formatBytes } from '@tiered/core';
 import {
   initialProducersOf,
   placementConcurrencyOf,
@@ -51,9 +52,9 @@ export function measuredBy(profile: CalibrationProfile, file: string): Measured 
 /** The rate of so many operations at a time, beside the best one. */
 function rates(curve: ThroughputCurve, concurrency: number): string {
   const best = Math.max(...curve.points.map(([, rate]) => rate));
-  return `${figure(throughput(curve, concurrency))} of at most ${figure(best)} MB/s`;
+  return `${rateOf(throughput(curve, concurrency))} of at most ${rateOf(best)}`;
 }
 
-function figure(rate: number): string {
-  return String(rate >= 100 ? Math.round(rate) : Number(rate.toPrecision(2)));
+function rateOf(MBps: number): string {
+  return `${formatBytes(Math.round(MBps * 1e6))}/s`;
 }

@@ -1,4 +1,3 @@
-import { loadHierarchyOptions } from '@tiered/config';
 import { formatBytes, parseBytes, TieredError, type Hierarchy, type HierarchyOptions } from '@tiered/core';
 import { simulate, variantsOf, type Change, type SimulationResult } from '@tiered/simulator';
 import { systemOf, type CalibrationProfile } from '@tiered/simulator/calibration';
@@ -12,6 +11,7 @@ import type { CommandHost } from '../host.js';
 import { openSource } from './look.js';
 import { tiersOf } from './plan.js';
 import { readProfile } from './profile-file.js';
+import { levelsIn } from './levels-in.js';
 
 /** What `tiered simulate profile` is told. */
 export interface SimulateProfileOptions {
@@ -45,7 +45,7 @@ export async function simulateProfile(
   const { config, whatIf = [], epochs, svg, json = false } = options;
   const profile = await readProfile(file);
   const changes = whatIf.map(changeOf);
-  const loaded = await loadHierarchyOptions(config, { clock: host.clock, model: false });
+  const loaded = await levelsIn(host, config);
   const system = planned(profile, loaded, options);
   await using source = await openedSource(host, loaded, config);
   const sizesMB = await sizesOf(source);

@@ -4,9 +4,10 @@ import { parseSimulation, strategyNamed, type ParsedSimulation } from '@tiered/s
 import { SCENARIOS } from '@tiered/simulator/model';
 import { renderChart, renderCsv, renderTable, type ReportRow } from '@tiered/simulator/report';
 import { STRATEGIES } from '@tiered/simulator/strategies';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { ProgressBar } from '../../progress.js';
 import type { CommandHost } from '../host.js';
+import { readJsonFile } from '../json-file.js';
 
 /** What `tiered simulate` is told. */
 export interface SimulateOptions {
@@ -39,7 +40,7 @@ export async function simulateScenario(
 
 /** Simulates what a file describes. */
 export async function simulateFile(host: CommandHost, path: string, options: SimulateOptions): Promise<void> {
-  await run(host, path, parseSimulation(JSON.parse(await readFile(path, 'utf8'))), options);
+  await run(host, path, await readJsonFile(path, 'simulation', parseSimulation), options);
 }
 
 async function run(

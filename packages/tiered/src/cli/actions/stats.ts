@@ -1,4 +1,3 @@
-import { loadHierarchyOptions } from '@tiered/config';
 import { formatBytes, type Hierarchy, type HierarchyOptions } from '@tiered/core';
 import { identityOf } from '@tiered/core/internal';
 import { bytesWithRoom } from '@tiered/tiering/plans';
@@ -8,6 +7,7 @@ import type { CommandHost } from '../host.js';
 import { directoryOf, lookAtTiers, openSource, type TierLook } from './look.js';
 import { tiersOf } from './plan.js';
 import { countOf, percentOf } from './words.js';
+import { levelsIn } from './levels-in.js';
 
 /** What `tiered stats` says of a tier. */
 interface TierFigures {
@@ -23,7 +23,7 @@ interface TierFigures {
 
 /** Says what the tiers of a configuration hold, by whom, and how far that is from the most. */
 export async function stats(host: CommandHost, file: string, json: boolean): Promise<void> {
-  const options = await loadHierarchyOptions(file, { clock: host.clock, model: false });
+  const options = await levelsIn(host, file);
   await using source = await openSource(host, options);
   await using looks = await lookAtTiers(options);
   const tiers = await Promise.all(looks.tiers.map(figuresOf));

@@ -1,4 +1,3 @@
-import { loadHierarchyOptions } from '@tiered/config';
 import { TieredError } from '@tiered/core';
 import { cutTrace, mergeTraces, readTrace, traceLine, type TraceEntry } from '@tiered/interpose';
 import picomatch from 'picomatch';
@@ -6,6 +5,7 @@ import type { CommandHost } from '../host.js';
 import type { TrainingOptions } from '../training.js';
 import { keysIn, openSource } from './look.js';
 import { samplerOf } from './training.js';
+import { levelsIn } from './levels-in.js';
 
 /** What `tiered trace` is told. */
 export interface TraceOptions extends TrainingOptions {
@@ -48,7 +48,7 @@ async function* ofTraining(
   options: TraceOptions,
 ): AsyncGenerator<TraceEntry, void, undefined> {
   const { pattern = '**', worker } = options;
-  await using source = await openSource(host, await loadHierarchyOptions(config, { model: false }));
+  await using source = await openSource(host, await levelsIn(host, config));
   const isMeant = picomatch(pattern, { dot: true });
   const keys = await keysIn(source, (key) => isMeant(key));
   const sampler = samplerOf(keys.length, options);

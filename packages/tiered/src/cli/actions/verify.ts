@@ -1,4 +1,3 @@
-import { loadHierarchyOptions } from '@tiered/config';
 import { formatBytes, isTieredError, TieredError } from '@tiered/core';
 import type { SurveyedCopy, TierSurvey } from '@tiered/tiering/survey';
 import pLimit from 'p-limit';
@@ -6,6 +5,7 @@ import { ProgressBar } from '../../progress.js';
 import type { CommandHost } from '../host.js';
 import { lookAtTiers } from './look.js';
 import { countOf } from './words.js';
+import { levelsIn } from './levels-in.js';
 
 /** Copies that are read at the same time: a disk is busy with these, and others can use it too. */
 const CONCURRENCY = 4;
@@ -38,7 +38,7 @@ export interface VerifyOptions {
 /** Reads all copies on the tiers, and compares their checksums. Fails at the end if any is wrong. */
 export async function verify(host: CommandHost, file: string, options: VerifyOptions): Promise<void> {
   const { level: only, json = false } = options;
-  const config = await loadHierarchyOptions(file, { clock: host.clock, model: false });
+  const config = await levelsIn(host, file);
   await using looks = await lookAtTiers(config);
   const found: Verified[] = [];
   for (const { level, driver, survey } of looks.tiers) {

@@ -1,4 +1,3 @@
-import { loadHierarchyOptions } from '@tiered/config';
 import {
   formatBytes,
   Hierarchy,
@@ -12,11 +11,12 @@ import { placeInOrder } from '@tiered/tiering';
 import { ListingProgress, ProgressBar } from '../../progress.js';
 import type { CommandHost } from '../host.js';
 import type { PlanOptions } from '../training.js';
-import { untilInterrupted } from './interrupt.js';
+import { Interrupted, untilInterrupted } from './interrupt.js';
 import { levelsText } from './levels-text.js';
 import { lookAtTiers, openSource } from './look.js';
 import { selected, type SelectionOptions } from './selection.js';
 import { countOf, percentOf } from './words.js';
+import { levelsIn } from './levels-in.js';
 
 /** What `tiered warmup` is told. */
 export interface WarmupOptions extends PlanOptions, SelectionOptions {
@@ -30,7 +30,7 @@ export interface WarmupOptions extends PlanOptions, SelectionOptions {
  * ends it; what is on the tiers by then stays.
  */
 export async function warmup(host: CommandHost, file: string, options: WarmupOptions): Promise<void> {
-  const config = await loadHierarchyOptions(file, { clock: host.clock, model: options.seed !== undefined });
+  const config = await levelsIn(host, file, { model: options.seed !== undefined });
   const budget = options.budget === undefined ? Infinity : parseBytes(options.budget, '--budget');
   if (options.check === true) await checkTiers(host, config, options);
   else await untilInterrupted(host.clock, (signal) => fillTiers(host, config, { budget, signal }, options));
@@ -61,16 +61,23 @@ async function fillTiers(
   const bar = new ProgressBar(host.terminal, host.clock, 'placing');
   const failures: string[] = [];
   const paid = withinBudget(hierarchy, keys, budget);
+  let onTiers = 0;
   const counts = await placeInOrder(hierarchy, paid.keys, {
     signal,
-    onProgress: ({ placed, left, failed }) =>
-      bar.update(
-        placed.reduce((sum, n) => sum + n, left + failed),
-        keys.length,
-      ),
+    onProgress: ({ placed, left, failed }) => {
+      onTiers = placed.reduce((sum, n) => sum + n, 0);
+      bar.update(onTiers + left + failed, keys.length);
+    },
     onFailed: (key, error) =>
       failures.push(`${key}: ${error instanceof Error ? error.message : String(error)}`),
-  }).finally(() => bar.stop());
+  })
+    .catch((error: unknown) => {
+      if (!(error instanceof Interrupted)) throw error;
+      const fetched = formatBytes(hierarchy.stats().source.readBytes);
+      const told = `${onTiers.toLocaleString('en')} of ${countOf(keys.length, 'object')} are on tiers and stay there, ${fetched} fetched`;
+      throw new Interrupted(error.signal, `${told}. The same command goes on from there.`);
+    })
+    .finally(() => bar.stop());
   await hierarchy.idle({ signal });
   const stats = hierarchy.stats();
   const fetchedBytes = stats.source.readBytes;

@@ -38,7 +38,7 @@ export function descriptorsSuffice(
 ): Finding[] {
   if (openFiles === undefined) return [];
   const needed = [...uses.values()].reduce((sum, count) => sum + count, OTHER_DESCRIPTORS);
-  const found = `up to ${needed} files and connections are open at a time, of ${openFiles === Infinity ? 'any number' : openFiles} that are allowed`;
+  const found = `up to ${needed.toLocaleString('en')} files and connections are open at a time, of ${openFiles === Infinity ? 'any number' : openFiles.toLocaleString('en')} that are allowed`;
   return [
     needed > openFiles
       ? problem(

@@ -1,4 +1,4 @@
-import { isTieredError } from '@tiered/core';
+import { formatBytes, isTieredError } from '@tiered/core';
 import type { Answers } from '../facts/storage.js';
 import { findingsOn, messageOf, type Finding } from '../finding.js';
 import type { ExaminedLevel } from '../../configuration/levels.js';
@@ -22,7 +22,7 @@ export function sourceAnswers(level: ExaminedLevel, asked: Asked): Finding[] {
   if (read === undefined)
     return [note(`${place} was listed in ${listed.ms.toFixed(0)} ms; its first objects are all empty`)];
   const { bytes, ms } = read;
-  const found = `${place}: the first ${listed.objects} objects listed in ${listed.ms.toFixed(0)} ms, the first ${bytes} bytes of one read in ${ms.toFixed(0)} ms`;
+  const found = `${place}: the first ${listed.objects.toLocaleString('en')} objects listed in ${listed.ms.toFixed(0)} ms, the first ${formatBytes(bytes)} of one read in ${ms.toFixed(0)} ms`;
   return [ok(found)];
 }
 

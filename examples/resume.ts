@@ -51,7 +51,8 @@ for (let i = 0; i < 10; i++) await fs.writeFile(path.join(source, `${i}`), Buffe
 for (let run = 1, done = false; !done; run++) {
   const stop = new AbortController();
   const onSignal = () => stop.abort();
-  process.once('SIGINT', onSignal);
+  // Not once: `npx tsx` sends a signal twice, and the second one would end the process too early.
+  process.on('SIGINT', onSignal);
   done = await train(source, path.join(directory, 'checkpoint.json'), stop.signal);
   process.off('SIGINT', onSignal);
   console.log(`run ${run}: ${seen.length} of 30 samples, ${done ? 'done' : 'stopped by a signal'}`);

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { benchCommand } from './commands/bench.js';
 import { calibrateCommand } from './commands/calibrate.js';
 import { configCommand } from './commands/config.js';
@@ -14,7 +14,7 @@ import { topCommand } from './commands/top.js';
 import { traceCommand } from './commands/trace.js';
 import { verifyCommand } from './commands/verify.js';
 import { warmupCommand } from './commands/warmup.js';
-import { versionAbove } from '../version.js';
+import { versionText } from '../version.js';
 import type { CommandHost } from './host.js';
 
 /**
@@ -25,11 +25,13 @@ export function tieredCommand(host: CommandHost): Command {
   return (
     new Command('tiered')
       .description('Gets training data to the loader in time: storage tiering, prefetching and simulation.')
-      .version(
-        versionAbove(import.meta.dirname) ?? 'unknown',
-        '-V, --version',
-        'print the version of this command',
-      )
+      .option('-V, --version', 'print the version of this command')
+      // Only if it is asked for: in a clone, git says which commit this is.
+      .on('option:version', () => {
+        host.write(`${versionText(import.meta.dirname)}
+`);
+        throw new CommanderError(0, 'commander.version', '');
+      })
       // What follows the program of `tiered run` is the program's.
       .enablePositionalOptions()
       .addHelpText(

@@ -77,15 +77,18 @@ describe('tiered config', () => {
     expect((await tiered('stats', inside)).out).toContain('5 objects');
   });
 
-  it('says at once if what it wrote cannot work', async () => {
+  it('leaves no file that cannot work, and says at once why', async () => {
     const inside = `${path.join(directory, 'data/cache')}:10MB`;
     const { code, out, messages } = await init('--tier', inside);
     expect({ code, out }).toEqual({ code: 2, out: '' });
-    expect(messages).toContain(`${file}: tiers[0]: its storage is inside source`);
-    expect(messages).toContain('is written all the same');
+    expect(messages).toContain('tiers[0]: its storage is inside source');
+    expect(messages).toContain(`${file} is not written.`);
+    await expect(readFile(file)).rejects.toMatchObject({ code: 'ENOENT' });
+    await writeFile(file, 'mine');
     expect((await init('--force', '--tier', `${path.join(directory, 'cache')}:6`)).messages).toContain(
       'tiers[0].quota: expected at least one chunk',
     );
+    expect(await readFile(file, 'utf8')).toBe('mine');
   });
 
   it('replaces a file only if it is told to', async () => {
@@ -139,7 +142,9 @@ describe('the program', () => {
     const { version } = JSON.parse(await readFile(path.join(bin, '../../package.json'), 'utf8')) as {
       readonly version: string;
     };
-    expect((await promisify(execFile)(process.execPath, [bin, '--version'])).stdout).toBe(`${version}\n`);
+    expect((await promisify(execFile)(process.execPath, [bin, '--version'])).stdout).toMatch(
+      version === '0.0.0' ? /^not released yet/ : version,
+    );
     const failed = promisify(execFile)(process.execPath, [
       bin,
       'config',
@@ -158,6 +163,14 @@ describe('the program', () => {
     ]);
     expect(stdout).toBe('{');
     expect(stderr).toBe('exit code 0\n');
+  });
+
+  it('says its version, and of what was not released that it was not, and which commit it is', async () => {
+    const { code, out } = await tiered('--version');
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /^([1-9]\d*\.\d+\.\d+|0\.[1-9]\d*\.\d+|not released yet(, commit [\da-f]{7,40})?)\n$/,
+    );
   });
 
   it('explains itself without arguments, and refuses what it does not know', async () => {

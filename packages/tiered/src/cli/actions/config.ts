@@ -1,4 +1,10 @@
-import { loadConfig, type LoadedConfig, type SourceConfig, type TierConfig } from '@tiered/config';
+import {
+  loadConfig,
+  type HierarchyConfig,
+  type LoadedConfig,
+  type SourceConfig,
+  type TierConfig,
+} from '@tiered/config';
 import { formatBytes, isTieredError, parseBytes, TieredError } from '@tiered/core';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -18,7 +24,7 @@ export interface InitOptions {
 }
 
 /**
- * Writes a configuration, and fails if it cannot work as it is. An existing file stays as it is, unless it is
+ * Writes a configuration. One that cannot work is not written. An existing file stays as it is, unless it is
  * to be replaced.
  */
 export async function init(host: CommandHost, file: string, options: InitOptions): Promise<void> {
@@ -32,6 +38,7 @@ export async function init(host: CommandHost, file: string, options: InitOptions
   const text = file.endsWith('.json')
     ? `${JSON.stringify(config, undefined, 2)}\n`
     : yamlOf(config, measured?.remarks ?? []);
+  await assertWorks(host, file, config);
   try {
     await writeFile(file, text, { flag: force ? 'w' : 'wx' });
   } catch (cause) {
@@ -40,24 +47,26 @@ export async function init(host: CommandHost, file: string, options: InitOptions
       cause,
     });
   }
-  await assertWorks(host, file);
   host.write(`${file} is written; "tiered config check ${file}" checks it after an edit\n`);
 }
 
-/** The file stays, because what is missing may be a matter of editing it, or of another machine. */
-async function assertWorks(host: CommandHost, file: string): Promise<void> {
+/** Finds what would be found when the file is used, before there is a file that is of no use. */
+async function assertWorks(host: CommandHost, file: string, config: HierarchyConfig): Promise<void> {
   try {
-    await made(host, file);
+    await made(host, config, path.dirname(path.resolve(file)));
   } catch (cause) {
     if (!isTieredError(cause)) throw cause;
-    const all = `${cause.message}\n${file} is written all the same; edit it, or write it anew with --force.`;
-    throw new TieredError(cause.code, all, { cause });
+    throw new TieredError(cause.code, `${cause.message}\n${file} is not written.`, { cause });
   }
 }
 
 /** Makes everything that a configuration names, and opens nothing. */
-async function made(host: CommandHost, file: string): Promise<LoadedConfig> {
-  const config = await loadConfig(file, { clock: host.clock });
+async function made(
+  host: CommandHost,
+  from: string | HierarchyConfig,
+  baseDirectory?: string,
+): Promise<LoadedConfig> {
+  const config = await loadConfig(from, { clock: host.clock, baseDirectory });
   // Finds what only a hierarchy can: levels that share storage, say.
   await config.makeHierarchy().close();
   return config;

@@ -12,9 +12,14 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { parseOptions } from '../examples/mnist/options.js';
+import { renderPage as demoPage } from '../examples/mnist/report.js';
 import { describeChromium, launch } from './chromium.js';
+import { DATASET, outcomes } from './demo/outcomes.js';
 
 const RECORD = 20_000;
+/** What the demo reports beside what it measured. */
+const DEMO = { checks: [], dataset: DATASET, source: 'a store', options: parseOptions([]) };
 /** What would be a script, if it were not text. */
 const HOSTILE = `</title></pre><script>document.title = 'taken'</script><img src=x onerror="alert(1)">`;
 
@@ -104,6 +109,34 @@ describeChromium('the page of a loader', () => {
     expect(await page.getByRole('rowheader', { name: 'as it is' }).count()).toBe(1);
     expect(await page.getByRole('rowheader').count()).toBe(3 + 5);
     expect(await page.locator('[role=img][aria-label*=":"]').count()).toBe(3);
+    expect(problems).toEqual([]);
+  });
+
+  /** Texts of pictures that stand out of them, and boxes whose content does not fit. */
+  const cut = `[
+    ...[...document.querySelectorAll('svg text')].filter((text) => {
+      const [inner, outer] = [text.getBoundingClientRect(), text.ownerSVGElement.getBoundingClientRect()];
+      return inner.left < outer.left - 1 || inner.right > outer.right + 1 || inner.bottom > outer.bottom + 1;
+    }),
+    ...[...document.querySelectorAll('body *')].filter((box) => !box.closest('svg') && box.clientWidth > 0 && box.scrollWidth > box.clientWidth + 1),
+  ].map((one) => one.tagName + ' ' + one.textContent.slice(0, 80))`;
+
+  it('cuts nothing off at 1280 pixels, however long the names of drivers are', async () => {
+    const problems: string[] = [];
+    const { figures, profile } = await trained(`fs:/mnt/datasets/${'imagenet-'.repeat(12)}`);
+    const source = { givenBytes: 1234.5 * 2 ** 30, leastBytes: 1023.9 * 2 ** 30, epochs: 3 };
+    const page = await opened(await reportPage({ ...figures, source }, { profile }), problems);
+    await page.setViewportSize({ width: 1280, height: 900 });
+    expect(await page.evaluate<string[]>(cut)).toEqual([]);
+    const demo = await opened(demoPage({ outcomes: outcomes(), ...DEMO }), problems);
+    await demo.setViewportSize({ width: 1280, height: 900 });
+    expect(await demo.evaluate<string[]>(cut)).toEqual([]);
+    // One look: the same headline, verdict, tiles and ground.
+    const look = `(() => [...['h1', '.takeaway', '.tiles b', '.tiles li', 'figure'].map((name) => {
+      const { fontSize, color, backgroundColor, borderRadius } = getComputedStyle(document.querySelector(name));
+      return [name, fontSize, color, backgroundColor, borderRadius];
+    }), getComputedStyle(document.body).backgroundColor])()`;
+    expect(await page.evaluate(look)).toEqual(await demo.evaluate(look));
     expect(problems).toEqual([]);
   });
 

@@ -1,3 +1,4 @@
+import { COLORS } from '@tiered/simulator/report';
 import type { Place } from './setups.js';
 
 /*
@@ -5,17 +6,15 @@ import type { Place } from './setups.js';
  * print and by readers who see few colours.
  */
 
-export const PLACES: Readonly<Record<Place, string>> = { RAM: '#8fd6bd', disk: '#2b78bf', source: '#9a3412' };
+const [ram, disk] = COLORS.tiers;
+export const PLACES: Readonly<Record<Place, string>> = { RAM: ram, disk, source: COLORS.source };
 export const COPY = '#cc79a7';
 export const COMPUTE = '#334155';
 /** What lies below the hatching of time in which the model waited. */
 export const WAITING = '#e2e8f0';
 
 /** Colours of the page, which turn round in dark mode. */
-export const PAPER = '#ffffff';
-export const INK = '#1f2933';
-export const FAINT = '#616e7c';
-export const LINES = '#e4e7eb';
+export const { paper: PAPER, ink: INK, faint: FAINT, lines: LINES } = COLORS;
 
 /** A label's colour on a place's colour. */
 export const ON_PLACES: Readonly<Record<Place, string>> = {

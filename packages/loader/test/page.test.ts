@@ -43,6 +43,24 @@ describe('the page of a loader', () => {
     expect(page).not.toMatch(/<script|<link|src=|@import|url\((?!#)/);
   });
 
+  it('begins with the verdict, and has the hit ratio as a tile', async () => {
+    const page = await reportPage(figuresWith());
+    const takeaway =
+      'In epoch 1 the training waited 83 % of the time for batches, and 50 % of its bytes came from tiers. The limit: source bandwidth.';
+    expect(page).toContain(`<p class="takeaway">${takeaway}</p>`);
+    expect(page).toMatch(/<b>50 %<\/b><span>hit ratio<\/span><small>bytes from tiers, epoch 0: 0 %<\/small>/);
+    const places = ['class="takeaway"', 'class="tiles"', '<svg'].map((part) => page.indexOf(part));
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+  });
+
+  it('shows what a source gave beside what it gives from empty tiers', async () => {
+    const source = { givenBytes: 44 * 2 ** 20, leastBytes: 74 * 2 ** 20, epochs: 2 };
+    const page = await reportPage(figuresWith({ source }));
+    expect(page).toContain('it gave 44 MiB');
+    expect(page).toContain('from empty tiers: 74 MiB');
+    expect(page).not.toContain('least: 74');
+  });
+
   it('leaves out pictures of what was not measured', async () => {
     const none = await reportPage(figuresWith({ epochs: [], source: undefined }));
     expect(none).not.toContain('<svg');

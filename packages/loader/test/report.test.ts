@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { reportOf } from '../src/observe/report.js';
 import { shuffleQuality } from '../src/observe/shuffle-quality.js';
 import { RECORD } from './formats.js';
+import { figuresWith } from './figures.js';
 import { groups, loaderOf, namesOf, singles } from './helpers.js';
 import { driverWith } from './sources.js';
 
@@ -62,9 +63,28 @@ describe('the report of a loader', () => {
       .split('\n')
       .filter((line) => line.startsWith('limit'));
     expect(texts).toEqual([
-      `limit of epochs 0 to 1: ${epochs[1]?.reading?.verdict.text}`,
+      `limit of epochs 0 to 1: the reading, whose consumers make the batches. ${epochs[1]?.reading?.verdict.text}`,
       'limit of epochs 2 to 3: the training itself: batches were there before it asked.',
     ]);
+  });
+
+  it('says the hit ratio of each epoch, and whose waiting it tells', () => {
+    const report = reportOf(figuresWith());
+    expect(report).toContain(
+      'the training waited 90 % of the time for batches; hit ratio 0 %; 4.7 GiB read:',
+    );
+    expect(report).toContain(
+      'the training waited 83 % of the time for batches; hit ratio 50 %; 4.7 GiB read:',
+    );
+  });
+
+  it('says of a source that gave less than epochs need that the rest was there', () => {
+    const resumed = figuresWith({
+      source: { givenBytes: 44 * 2 ** 20, leastBytes: 74 * 2 ** 20, epochs: 2 },
+    });
+    expect(reportOf(resumed)).toContain(
+      'source: gave 44 MiB; from empty tiers 2 epochs would need 74 MiB: the rest was on tiers, or read before',
+    );
   });
 
   it('has its figures as plain data', async () => {

@@ -2,7 +2,7 @@
  * When objects are read: sequences, the prefetcher, and the staging buffer that prefetchers share.
  * @module
  */
-export { type EpochProfile, type LevelReads } from './observe/epochs.js';
+export { hitRatioOf, type EpochProfile, type LevelReads } from './observe/epochs.js';
 export { type Figures } from './observe/figures.js';
 export { type PlaceReads } from './observe/places.js';
 export { type Profile } from './observe/profile.js';

@@ -99,6 +99,11 @@ describe('what if', () => {
     expect(twice?.system.levels.map(({ read }) => read)).toEqual([{ points }, { points }]);
   });
 
+  it('says sizes in a unit in which they can be read', () => {
+    const setups = variantsOf(ault, [{ what: 'ram', values: [0.02, 0.06, 20] }]).map(({ setup }) => setup);
+    expect(setups).toEqual(['ram 20 MB', 'ram 60 MB', 'ram 20 GB']);
+  });
+
   it.each(['ram', 'ram=', 'ram=a', 'ram=0', 'tape=1', 'ram.write=3', 'workers=1.5'])('refuses %s', (text) => {
     expect(() => variantsOf(ault, [parseChange(text)])).toThrow(invalid);
   });

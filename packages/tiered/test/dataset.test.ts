@@ -1,3 +1,4 @@
+import { reportOf } from '../src/dataset/report.js';
 import { formatBytes, Hierarchy, MemoryDriver, systemClock } from '@tiered/core';
 import { someBytes } from '@tiered/core/testing';
 import { StagingBuffer } from '@tiered/prefetch';
@@ -50,11 +51,32 @@ describe('openDataset', () => {
     expect(report).toContain(`dataset: 4 objects, ${formatBytes(KEYS.length * BYTES)}`);
     expect(report).toContain('1.00 x the dataset');
     expect(report).toMatch(/^epoch 2: 4 samples/m);
-    expect(report).toMatch(/^epoch 0: .*; read meanwhile: .*% from fs:/m);
+    expect(report).toMatch(/^epoch 0: .*; hit ratio \d+ %; read meanwhile: .*% from fs:/m);
+    const hits = levels.reduce((sum, { readBytes }) => sum + readBytes, 0);
+    const ratio = Math.round((100 * hits) / (hits + from.readBytes));
+    expect(report).toMatch(
+      new RegExp(`^hit ratio: ${ratio} % of the bytes and \\d+ % of the reads came from tiers$`, 'm'),
+    );
     expect(report).toMatch(/^tier 1, fs:/m);
     // So small a dataset fits into the memory of the prefetcher.
     expect(report).toMatch(/^read ahead: \d samples? of earlier epochs were still in memory/m);
     expect(report).toMatch(/^limit: ./m);
+  });
+
+  it('says what of a tier is on its way', async () => {
+    await using data = await openDataset({ source, tiers: ['ram:64MiB'], progress: false });
+    const stats = data.hierarchy.stats();
+    const [first] = stats.tiers;
+    if (first === undefined) throw new Error('There is no tier.');
+    const filling = {
+      ...first,
+      usedBytes: 28 * 2 ** 20,
+      reservedBytes: 29 * 2 ** 20,
+      quotaBytes: 57 * 2 ** 20,
+    };
+    expect(reportOf({ ...stats, tiers: [filling] }, undefined)).toContain(
+      'tier 0, memory: holds 28 MiB of 57 MiB, 29 MiB more are on their way, gave 0 B',
+    );
   });
 
   it('has the same order on every machine, another with another seed, and that of the keys without one', async () => {

@@ -3,6 +3,8 @@ import type { LoaderEpoch } from './epochs.js';
 
 /** Where less than this part of the time was waited, batches were there in time. */
 const HARDLY = 0.05;
+/** The verdict on the reading counts another waiting than that of the training, in the same report. */
+const WHO_WAITS = 'the reading, whose consumers make the batches.';
 
 /** What limited an epoch, and what would change that. */
 export interface EpochLimit {
@@ -29,7 +31,7 @@ export function limitOf(epoch: LoaderEpoch, workers: number): EpochLimit | undef
     const text = `decoding, transform and collate: samples were there before they were asked for. ${advice}.`;
     return { what: 'batches', text };
   }
-  return { what: reading.verdict.limit, text: reading.verdict.text };
+  return { what: reading.verdict.limit, text: `${WHO_WAITS} ${reading.verdict.text}` };
 }
 
 /** Epochs one after the other that the same thing limited, and what is said of the last of them. */

@@ -5,8 +5,8 @@ export interface SourceFigures {
   /** Bytes that the source has given since the hierarchy was opened. */
   readonly givenBytes: number;
   /**
-   * The fewest that so many epochs need with these tiers: everything once, and then in each epoch what does
-   * not fit.
+   * The fewest that so many whole epochs need with these tiers, if they are empty at first: everything once,
+   * and then in each epoch what does not fit. A training that was resumed, or found copies, needs fewer.
    */
   readonly leastBytes: number;
   /** Epochs that were begun. */

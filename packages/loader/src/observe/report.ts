@@ -1,4 +1,5 @@
 import { formatBytes } from '@tiered/core';
+import { hitRatioOf } from '@tiered/prefetch';
 import type { EpochFigures, LoaderFigures } from './figures.js';
 import { limitsOf, type LimitedEpochs } from './limit.js';
 import type { SourceFigures } from './optimum.js';
@@ -33,16 +34,20 @@ function epochText({ epoch, batches, samples, seconds, waitedSeconds, reading }:
   const levels = reading?.levels.filter((level) => level.bytes > 0) ?? [];
   const read = levels.reduce((sum, level) => sum + level.bytes, 0);
   const from = levels.map((level) => `${percent(level.bytes / read)} from ${level.driver}`);
+  const hits = hitRatioOf(reading?.levels ?? []);
   const waited = seconds === 0 ? 0 : waitedSeconds / seconds;
   return (
     `epoch ${epoch}: ${count(batches, 'batch', 'batches')}, ${count(samples, 'sample')} in ${seconds.toFixed(1)} s${rate}; ` +
-    `waited ${percent(waited)} of the time${from.length === 0 ? '' : `; ${formatBytes(read)} read: ${from.join(', ')}`}`
+    `the training waited ${percent(waited)} of the time for batches` +
+    (hits === undefined ? '' : `; hit ratio ${percent(hits)}; ${formatBytes(read)} read: ${from.join(', ')}`)
   );
 }
 
 function sourceText({ givenBytes, leastBytes, epochs }: SourceFigures): string {
   const given = `source: gave ${formatBytes(givenBytes)}`;
-  if (givenBytes <= leastBytes)
+  if (givenBytes < leastBytes)
+    return `${given}; from empty tiers ${count(epochs, 'epoch')} would need ${formatBytes(leastBytes)}: the rest was on tiers, or read before`;
+  if (givenBytes === leastBytes)
     return `${given}, no more than these tiers need for ${count(epochs, 'epoch')}`;
   return `${given}; with these tiers ${formatBytes(leastBytes)} would do for ${count(epochs, 'epoch')}`;
 }

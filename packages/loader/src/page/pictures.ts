@@ -1,17 +1,13 @@
 import { formatBytes } from '@tiered/core';
-import { renderBars, type BarPart } from '@tiered/simulator/report';
+import { COLORS, renderBars, type BarPart } from '@tiered/simulator/report';
 import type { EpochFigures, LoaderFigures } from '../observe/figures.js';
 import { html, Markup } from './markup.js';
 
 /** Fits into a window of 500 pixels. */
 const WIDTH = 440;
-const LABELS = 150;
+const LABELS = 185;
 
-const SOURCE = '#d9822b';
-const WAITING = '#d9822b';
-const OWN = '#829ab1';
-/** Fastest tier first. Each can be told from the next, and from a light and a dark ground. */
-const TIERS = ['#5a7fa8', '#8fb3d9', '#4a9c8c', '#9a86c8'];
+const { source: SOURCE, waiting: WAITING, computing: OWN, tiers: TIERS } = COLORS;
 
 /** The pictures for which something was measured. */
 export function picturesOf({ epochs, source }: LoaderFigures): Markup[] {
@@ -61,12 +57,16 @@ function placesOf(epochs: readonly EpochFigures[]): Markup {
 function sourceOf({ givenBytes, leastBytes }: NonNullable<LoaderFigures['source']>): Markup {
   const unit = unitOf(Math.max(givenBytes, leastBytes));
   return picture(
-    'What the source gave, beside the least that is possible',
+    'What the source gave, beside the least from empty tiers',
     unit.name,
-    [`it gave ${formatBytes(givenBytes)}`, `least: ${formatBytes(leastBytes)}`],
+    [`it gave ${formatBytes(givenBytes)}`, `from empty tiers: ${formatBytes(leastBytes)}`],
     [
       { name: 'given', color: SOURCE, values: [givenBytes / unit.bytes, 0] },
-      { name: 'the least with these tiers', color: OWN, values: [0, leastBytes / unit.bytes] },
+      {
+        name: 'the least that whole epochs need from empty tiers',
+        color: OWN,
+        values: [0, leastBytes / unit.bytes],
+      },
     ],
   );
 }

@@ -7,6 +7,7 @@ import { changesOf, type Changes } from './changes.js';
 import { html, Markup } from './markup.js';
 import { levelNames, picturesOf, secondsText } from './pictures.js';
 import { STYLE } from './style.js';
+import { takeawayOf, tilesOf } from './takeaway.js';
 
 /** Options of `reportPage`. The signal ends the simulation. */
 export interface ReportPageOptions extends OperationOptions {
@@ -20,8 +21,9 @@ export interface ReportPageOptions extends OperationOptions {
 }
 
 /**
- * Makes a page of what a loader measured: how long each epoch took and waited, where its bytes came from, how
- * far the source is from the least that is possible, what limited each epoch, and what would change it.
+ * Makes a page of what a loader measured. The verdict comes first, with the hit ratio and other figures as
+ * tiles. Then how long each epoch took and waited, where its bytes came from, how far the source is from the
+ * least that is possible, what limited each epoch, and what would change it.
  *
  * The page is one HTML document with its pictures in it. It has no scripts, loads nothing, and follows the
  * colors of its reader. Names, titles and texts that come from outside are text in it, whatever they contain.
@@ -51,6 +53,8 @@ export async function reportPage(
       <body>
         <main>
           <h1>${title}</h1>
+          <p class="takeaway">${takeawayOf(figures)}</p>
+          ${tilesOf(figures)}
           <div class="pictures">${picturesOf(figures)}</div>
           <h2>In words</h2>
           <pre>${reportOf(figures)}</pre>

@@ -97,6 +97,16 @@ export class Epochs {
   }
 }
 
+/**
+ * The part of the bytes that tiers gave, 0 to 1: the hit ratio by bytes. Undefined where nothing was read, or
+ * nobody says from where.
+ * @param levels Of an epoch, as `EpochProfile.levels`: the source is the last one.
+ */
+export function hitRatioOf(levels: readonly Pick<LevelReads, 'bytes'>[]): number | undefined {
+  const all = levels.reduce((sum, { bytes }) => sum + bytes, 0);
+  return all === 0 ? undefined : 1 - (levels.at(-1)?.bytes ?? 0) / all;
+}
+
 /** Returns what each level gave, the source last. */
 export function levelsOf(stats: HierarchyStats | undefined): LevelReads[] {
   if (stats === undefined) return [];

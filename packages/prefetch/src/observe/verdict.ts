@@ -148,7 +148,7 @@ function ofPlace(
  * Adds to a verdict on the source why tiers do not take its place, if they fail to. If reads wait for the
  * writes of tiers, these are the limit.
  */
-function withTiers(verdict: Verdict, { source, placement }: HierarchyStats, waited: string): Verdict {
+function withTiers(verdict: Verdict, { source, placement, tiers }: HierarchyStats, waited: string): Verdict {
   const { declined, behind, waited: waits } = placement;
   const all = `(the source had ${source.reads.toLocaleString('en')} requests in all)`;
   if (waits > 0 && waits >= source.reads * OFTEN_WAITED)
@@ -163,8 +163,16 @@ function withTiers(verdict: Verdict, { source, placement }: HierarchyStats, wait
     const why = `The tier cannot keep up with the source: its writes limit how fast it fills. The objects of ${behind} reads could not be brought to it at once, and come later ${all}. A faster tier would have them sooner.`;
     return { ...verdict, text: `${verdict.text} ${why}`, tiers: 'slow' };
   }
-  const why = `No tier had room for the objects of ${declined} reads, which every epoch reads from the source ${all}. Larger tiers would hold them.`;
+  const why = `No tier had room for the objects of ${declined} reads, which every epoch reads from the source ${all}${roomText(tiers)}. Larger tiers would hold them.`;
   return { ...verdict, text: `${verdict.text} ${why}`, tiers: 'full' };
+}
+
+/** What tiers that seem to have room have promised it for. */
+function roomText(tiers: HierarchyStats['tiers']): string {
+  const sum = (of: (tier: HierarchyStats['tiers'][number]) => number) =>
+    formatBytes(tiers.reduce((bytes, tier) => bytes + of(tier), 0));
+  if (tiers.every(({ reservedBytes }) => reservedBytes === 0)) return '';
+  return `: of ${sum(({ quotaBytes }) => quotaBytes)} they hold ${sum(({ usedBytes }) => usedBytes)}, and ${sum(({ reservedBytes }) => reservedBytes)} are promised to copies on their way`;
 }
 
 /** Says what to raise beside the budget of requests. */

@@ -40,7 +40,7 @@ export function variantsOf(system: SystemModel, changes: readonly Change[]): Var
     (variants, { what, values }) =>
       variants.flatMap((variant) =>
         values.map((value) => {
-          const text = `${what} ${value}${unitOf(what)}`;
+          const text = `${what} ${sizeOf(what, value)}`;
           return {
             setup: variant.setup === '' ? text : `${variant.setup}, ${text}`,
             system: changed(variant.system, what, value),
@@ -51,9 +51,11 @@ export function variantsOf(system: SystemModel, changes: readonly Change[]): Var
   );
 }
 
-function unitOf(what: string): string {
-  if (what === 'workers') return '';
-  return ['compute', 'source'].includes(what) || what.endsWith('.read') ? ' MB/s' : ' GB';
+/** With a unit in which the number can be read. */
+function sizeOf(what: string, value: number): string {
+  if (what === 'workers') return String(value);
+  if (['compute', 'source'].includes(what) || what.endsWith('.read')) return `${value} MB/s`;
+  return value < 1 ? `${Number((value * 1000).toPrecision(4))} MB` : `${value} GB`;
 }
 
 function changed(system: SystemModel, what: string, value: number): SystemModel {

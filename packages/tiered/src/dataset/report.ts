@@ -1,5 +1,10 @@
 import { formatBytes, type HierarchyStats } from '@tiered/core';
-import type { EpochProfile, PrefetcherProfile, PrefetcherStats } from '@tiered/prefetch';
+import {
+  hitRatioOf,
+  type EpochProfile,
+  type PrefetcherProfile,
+  type PrefetcherStats,
+} from '@tiered/prefetch';
 
 /** What a prefetcher did. */
 export interface Prefetched {
@@ -14,13 +19,29 @@ export function reportOf(stats: HierarchyStats, prefetched: Prefetched | undefin
     `dataset: ${count(objects, 'object')}, ${formatBytes(bytes)}, in ${stats.source.driver}`,
     ...(prefetched?.profile.epochs ?? []).map(epochLine),
     ...repeatedLine(prefetched),
+    ...hitLine(stats),
     `source: ${count(stats.source.reads, 'request')}, ${formatBytes(stats.source.readBytes)}${timesOf(stats)}`,
     ...stats.tiers.map(
-      ({ level, driver, usedBytes, quotaBytes, readBytes }) =>
-        `tier ${level}, ${driver}: holds ${formatBytes(usedBytes)} of ${formatBytes(quotaBytes)}, gave ${formatBytes(readBytes)}`,
+      ({ level, driver, usedBytes, reservedBytes, quotaBytes, readBytes }) =>
+        `tier ${level}, ${driver}: holds ${formatBytes(usedBytes)} of ${formatBytes(quotaBytes)}${onTheirWay(reservedBytes)}, gave ${formatBytes(readBytes)}`,
     ),
     ...(prefetched === undefined ? [] : [`limit: ${prefetched.profile.verdict.text}`]),
   ].join('\n');
+}
+
+/** The hit ratio of all epochs, by bytes and by reads. */
+function hitLine({ tiers, source, reads }: HierarchyStats): string[] {
+  const ratio = hitRatioOf([...tiers, source].map(({ readBytes }) => ({ bytes: readBytes })));
+  const { total, empty, fromTiers } = reads;
+  if (ratio === undefined || total === empty) return [];
+  return [
+    `hit ratio: ${percent(ratio)} of the bytes and ${percent(fromTiers / (total - empty))} of the reads came from tiers`,
+  ];
+}
+
+/** What is claimed for copies takes room that nothing is read from yet. */
+function onTheirWay(bytes: number): string {
+  return bytes === 0 ? '' : `, ${formatBytes(bytes)} more are on their way`;
 }
 
 /** Explains why tiers gave less than was read, where a dataset is small. */
@@ -40,7 +61,11 @@ function epochLine({ epoch, samples, bytes, seconds, starved, levels }: EpochPro
     .filter((level) => level.bytes > 0)
     .map((level) => `${percent(level.bytes / read)} from ${level.driver}`);
   // Reading is ahead of the loop, so this may have been for the next epoch.
-  const from = shares.length === 0 ? '; read nothing meanwhile' : `; read meanwhile: ${shares.join(', ')}`;
+  const hits = percent(hitRatioOf(levels) ?? 0);
+  const from =
+    shares.length === 0
+      ? '; read nothing meanwhile'
+      : `; hit ratio ${hits}; read meanwhile: ${shares.join(', ')}`;
   return `epoch ${epoch}: ${count(samples, 'sample')}, ${formatBytes(bytes)} in ${seconds.toFixed(1)} s${rate}; ${waited}${from}`;
 }
 

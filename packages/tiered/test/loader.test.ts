@@ -1,9 +1,12 @@
+import { ManualClock } from '@tiered/core/testing';
 import { encodeRecords } from '@tiered/formats/tfrecord';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { PassThrough } from 'node:stream';
 import { openDataset, type Dataset, type DatasetOptions } from 'tiered';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { textOf } from './cli/text-of.js';
 
 const SHARDS = 4;
 const RECORDS = 10;
@@ -37,6 +40,18 @@ describe('the loader of a dataset', () => {
     );
     expect(seen).not.toEqual(all);
     expect(seen.sort()).toEqual(all.sort());
+  });
+
+  it('says in a log how far the search for samples is, before there is a batch', async () => {
+    const log = new PassThrough();
+    const clock = new ManualClock();
+    const data = await opened({ progress: log, clock });
+    const filter = () => {
+      void clock.advance(10_000);
+      return true;
+    };
+    await clock.run(data.loader({ format: 'tfrecord', batchSize: 7, filter }));
+    expect(textOf(log)).toMatch(/^finding samples in objects: \d of 4 \(\d+ %\)\n/);
   });
 
   it('keeps indexes, and ends with the dataset', async () => {

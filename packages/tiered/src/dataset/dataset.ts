@@ -10,6 +10,7 @@ import {
   type PrefetcherOptions,
 } from '@tiered/prefetch';
 import { adaptiveAutotuner } from '@tiered/prefetch/autotuner';
+import type { Terminal } from '../progress.js';
 import { loaderOf, type LoaderOptions } from './loader.js';
 import type { DataLoader } from '@tiered/loader';
 import type { PlacementPolicy } from '@tiered/tiering';
@@ -63,6 +64,8 @@ interface DatasetParts {
   readonly prefetcher: PrefetcherConfig;
   /** Of the placement, if there is one. */
   readonly policy?: PlacementPolicy | undefined;
+  /** Where it is shown how far long work is. Default: nowhere. */
+  readonly progress?: Terminal | undefined;
 }
 
 /** A dataset that is open, see `openDataset`. */
@@ -79,17 +82,19 @@ export class Dataset implements AsyncDisposable {
   /** Not held: a training may make one for each validation, and those that ended free their memory. */
   readonly #made = new Set<WeakRef<{ close(): Promise<void> }>>();
   readonly #policy: PlacementPolicy | undefined;
+  readonly #progress: Terminal | undefined;
   #latest: Prefetcher | undefined;
   #monitor: Monitor | undefined;
 
   private constructor(
     hierarchy: Hierarchy,
     keys: readonly string[],
-    { clock, prefetcher, policy }: DatasetParts,
+    { clock, prefetcher, policy, progress }: DatasetParts,
   ) {
     this.hierarchy = hierarchy;
     this.keys = keys;
     this.#clock = clock;
+    this.#progress = progress;
     this.#settings = prefetcher;
     this.#policy = policy;
   }
@@ -157,7 +162,10 @@ export class Dataset implements AsyncDisposable {
   async loader<S = unknown, T = S, C = readonly T[]>(
     options: LoaderOptions<S, T, C>,
   ): Promise<DataLoader<S, T, C>> {
-    const loader = await loaderOf<S, T, C>(this.hierarchy, this.#policy, this.#clock, options);
+    const loader = await loaderOf<S, T, C>(
+      { hierarchy: this.hierarchy, policy: this.#policy, clock: this.#clock, progress: this.#progress },
+      options,
+    );
     return this.#toClose(loader);
   }
 

@@ -4,6 +4,7 @@ import { formatOf, openSamples, type OpenSamplesOptions, type SampleFormat } fro
 import { DataLoader, type ClairvoyantOptions, type DataLoaderOptions } from '@tiered/loader';
 import { isPlanFollower, type PlacementPolicy } from '@tiered/tiering';
 import { assertKnown, type OptionNames } from './known-options.js';
+import { ProgressBar, type Terminal } from '../progress.js';
 
 /** Options of `Dataset.loader`: those of the samples, and those of a `DataLoader`. */
 export interface LoaderOptions<S = unknown, T = S, C = readonly T[]>
@@ -52,11 +53,18 @@ const LOADER_OPTIONS: OptionNames<LoaderOptions> = {
   workers: true,
 };
 
+/** What a loader is made of, beside its options. */
+interface LoaderParts {
+  readonly hierarchy: Hierarchy;
+  readonly policy: PlacementPolicy | undefined;
+  readonly clock: Clock;
+  /** Where it is shown how far the search for samples is, if it takes long. */
+  readonly progress: Terminal | undefined;
+}
+
 /** Finds the samples of a hierarchy, and makes a loader of them. */
 export async function loaderOf<S, T, C>(
-  hierarchy: Hierarchy,
-  policy: PlacementPolicy | undefined,
-  clock: Clock,
+  { hierarchy, policy, clock, progress }: LoaderParts,
   options: LoaderOptions<S, T, C>,
 ): Promise<DataLoader<S, T, C>> {
   assertKnown('loader', options, LOADER_OPTIONS);
@@ -64,8 +72,14 @@ export async function loaderOf<S, T, C>(
   const { onDamage, mostDamaged, onSkipped, signal } = rest;
   const plan = clairvoyant === false ? undefined : clairvoyantWith(policy, clairvoyant);
   const format = typeof given === 'string' ? ((await formatOf(given)) as SampleFormat<S>) : given;
-  const found = { filter, indexes, concurrency, onProgress, onDamage, mostDamaged, onSkipped, signal };
-  const samples = await openSamples(hierarchy, { format, ...found });
+  const bar = progress && new ProgressBar(progress, clock, 'finding samples in objects');
+  const samples = await openSamples(hierarchy, {
+    ...{ format, filter, indexes, concurrency, onDamage, mostDamaged, onSkipped, signal },
+    onProgress: (so) => {
+      bar?.update(so.objects, so.of);
+      onProgress?.(so);
+    },
+  }).finally(() => bar?.stop());
   return new DataLoader<S, T, C>(samples, {
     ...rest,
     clairvoyant: plan,

@@ -26,8 +26,9 @@ export interface DatasetOptions
    */
   readonly tiers?: readonly (string | TierConfig)[] | undefined;
   /**
-   * Where the progress of a listing that takes longer than two seconds is shown, if that is a terminal;
-   * `false` shows none. Default: `process.stderr`.
+   * Where it is shown how far the listing of the source is, and the search for samples in objects: a bar from
+   * two seconds on if that is a terminal, else a line every ten seconds. `false` shows none. Default:
+   * `process.stderr`.
    */
   readonly progress?: Terminal | false | undefined;
   /**
@@ -94,6 +95,7 @@ async function opened(
       clock,
       prefetcher: config.prefetcher,
       policy: policyOf(config.hierarchy),
+      progress: progress === false ? undefined : progress,
     });
     if (config.monitor !== undefined) await dataset.monitorAt(config.monitor);
     return dataset;

@@ -6,6 +6,6 @@ export { Interposer, type InterposerStats } from './daemon/interposer.js';
 export { type FarmCounts } from './daemon/farm.js';
 export { type SessionOptions } from './daemon/session.js';
 export { hasDaemonAt } from './daemon/session-directory.js';
-export { environmentAt } from './shim-file.js';
+export { environmentAt, shimFile } from './shim-file.js';
 export { type AheadCounts } from './replay/ahead.js';
 export { cutTrace, keysOf, mergeTraces, readTrace, traceLine, type TraceEntry } from './replay/trace.js';

@@ -2,7 +2,7 @@ import { isTieredError } from '@tiered/core';
 import fs from 'node:fs';
 import path from 'node:path';
 import { getSystemErrorMap } from 'node:util';
-import { Interrupted } from './actions/interrupt.js';
+import { Interrupted } from './interrupted.js';
 
 /** What is said of a failure, and the exit code of the command. */
 export interface Failure {

@@ -10,6 +10,9 @@ import {
   type FoundTier,
 } from './checks/directories.js';
 import { coresSuffice, descriptorsSuffice, nodeWorks, threadsSuffice, tierWorks } from './checks/machine.js';
+import { dataFits, layoutSuits } from './checks/data.js';
+import { programsFindTiers } from './checks/programs.js';
+import { lookAtPrograms, type ProgramFacts } from './facts/programs.js';
 import { memorySuffices } from './checks/memory.js';
 import { quotasFit } from './checks/space.js';
 import { bucketAnswers, failed, notLookedAt, sourceAnswers } from './checks/storage.js';
@@ -28,6 +31,8 @@ export interface DiagnoseOptions extends OperationOptions {
   readonly env: Environment;
   /** Milliseconds that each thing may take which is asked. */
   readonly timeoutMs: number;
+  /** Looks for the shim, whose package may be missing. */
+  readonly shim: () => Promise<ProgramFacts['shim']>;
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
@@ -90,7 +95,9 @@ export async function diagnose(file: string, options: DiagnoseOptions): Promise<
     ...configurationThatWorks(levels, configuration.written.variables),
     ...examined.flatMap((found) => onLevel(found, env)),
     ...onTiersTogether(examined),
+    ...onData(examined),
     ...machineItself,
+    ...programsFindTiers(await lookAtPrograms(await options.shim()), machine),
     ...onMachine(examined, configuration, machine),
     ...trial,
   ];
@@ -142,6 +149,15 @@ function onTiersTogether(examined: readonly Examined[]): Finding[] {
     ...quotasFit(tiers),
     ...nearerThanSource(tiers, directory !== undefined && 'device' in directory ? directory : undefined),
   ];
+}
+
+/** What is known of the data against the tiers. */
+function onData([source, ...tiers]: readonly Examined[]): Finding[] {
+  const data =
+    source?.asked !== undefined && 'answers' in source.asked ? source.asked.answers.data : undefined;
+  if (data === undefined) return [];
+  const levels = tiers.map(({ level }) => level);
+  return [...layoutSuits(data, levels), ...dataFits(data, levels)];
 }
 
 function directoriesOf(examined: readonly Examined[]): FoundTier[] {

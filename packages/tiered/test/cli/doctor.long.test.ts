@@ -47,6 +47,9 @@ describe('tiered doctor', () => {
     );
     expect(out).toContain("cache is a tier's, and can be written to");
     expect(out).toContain('a tier in a temporary directory was filled and read');
+    expect(out).toContain('the source has 4 objects, 39.1 KiB, and the tiers have room for all of it');
+    expect(out).toContain('100 % of the objects have at most 256 KiB');
+    expect(out).toContain('"tiered run" ');
     expect(await snapshotOf(directory)).toEqual(before);
   });
 

@@ -56,6 +56,9 @@ describe('tiered stats', () => {
     expect(out).toMatch(/^tier 1, .*: .* of 9.5 MiB \(\d %\); the disk has .* free$/m);
     expect(out).toContain(`of file://${source()}/, this source: 5 copies, 48.8 KiB`);
     expect(out).toMatch(/by member [\da-f]{8}, which runs: quota 9.5 MiB/);
+    expect(out).toContain(
+      'small objects: 100 % have at most 256 KiB. With layout: packed, small copies share',
+    );
     expect(out).toContain('optimum: 48.8 KiB (100 %) of this source is on disks and in buckets');
     expect(data.hierarchy.stats().placement).toMatchObject({ placed: 5, outdated: 0 });
     const { tiers, optimum } = JSON.parse((await tiered('stats', file, '--json')).out) as {

@@ -8,6 +8,8 @@ import {
   nodeWorks,
   threadsSuffice,
 } from '../../src/doctor/checks/machine.js';
+import { dataFits, layoutSuits } from '../../src/doctor/checks/data.js';
+import { programsFindTiers } from '../../src/doctor/checks/programs.js';
 import { memorySuffices } from '../../src/doctor/checks/memory.js';
 import { quotasFit } from '../../src/doctor/checks/space.js';
 import type { DirectoryFacts } from '../../src/doctor/facts/directory.js';
@@ -32,6 +34,66 @@ const tier = (name: string, quotaGiB: number, facts: Partial<DirectoryFacts> = {
   facts: { ...HERE, ...facts },
 });
 const levels = (findings: readonly Finding[]) => findings.map(({ about, level }) => `${about}: ${level}`);
+
+describe('the data', () => {
+  const level = (layout?: string) =>
+    ({ name: 'tier 0', quotaBytes: 33 * GIB, fields: { driver: 'fs', ...(layout && { layout }) } }) as never;
+  const data = { objects: 1000, bytes: 64 * GIB - 1000 * 4096, small: 900, isAll: true };
+
+  it('fits in part, and that is said with what follows', () => {
+    expect(dataFits(data, [level()])).toEqual([
+      {
+        level: 'note',
+        about: 'tiers',
+        found: 'the source has 1,000 objects, 64 GiB, and the tiers have room for about 50 % of it',
+        advice: 'After the first, each epoch reads about 50 % from the source. Larger quotas change that.',
+      },
+    ]);
+    expect(dataFits(data, [level(), level()])).toMatchObject([
+      { level: 'ok', found: expect.stringContaining('room for all of it') },
+    ]);
+    expect(dataFits({ ...data, isAll: false }, [level()])).toMatchObject([
+      {
+        found: expect.stringContaining('more than 1,000 objects'),
+        advice: expect.stringContaining('tiered stats'),
+      },
+    ]);
+    expect(dataFits(data, [])).toEqual([]);
+  });
+
+  it('of small objects is read faster where it is packed', () => {
+    expect(layoutSuits(data, [level()])).toMatchObject([
+      {
+        about: 'tier 0',
+        found: expect.stringContaining('90 %'),
+        advice: expect.stringContaining('layout: packed'),
+      },
+    ]);
+    expect(layoutSuits(data, [level('packed')])).toEqual([]);
+    expect(layoutSuits({ ...data, small: 500 }, [level()])).toEqual([]);
+  });
+});
+
+describe('programs that know nothing of tiers', () => {
+  const libc = { libc: 'glibc 2.36' };
+  const told = (facts: Parameters<typeof programsFindTiers>[0]) => {
+    const [finding] = programsFindTiers(facts, libc);
+    return `${finding?.level}: ${finding?.found}`;
+  };
+
+  it('find them where there is a shim, and shared memory', () => {
+    const shim = { file: '/x/tiered-shim.so' };
+    expect(told({ shim, sharedBytes: GIB })).toBe(
+      'ok: "tiered run" works here: the shim for glibc 2.36 is there, and /dev/shm has 1 GiB free',
+    );
+    expect(told({ shim, sharedBytes: 64 * 2 ** 20 })).toMatch(/^note: .* has 64 MiB free$/);
+    expect(told({ shim, sharedBytes: undefined })).toMatch(/^note: .*there is no \/dev\/shm/);
+    expect(told({ shim: undefined, sharedBytes: GIB })).toBe('note: "tiered run" is not installed');
+    expect(told({ shim: { reason: 'it is for glibc only, and this is musl.' }, sharedBytes: GIB })).toBe(
+      'note: "tiered run" does not work here: it is for glibc only, and this is musl',
+    );
+  });
+});
 
 describe('room on disks', () => {
   it('is what is free and what the copies take already', () => {

@@ -27,6 +27,11 @@ export async function doctor(
     clock: host.clock,
     env: process.env,
     timeoutMs: 1000 * timeout,
+    shim: () =>
+      import('./shim.js').then(
+        ({ lookForShim }) => lookForShim(),
+        () => undefined,
+      ),
     onProgress: (done, total) => bar.update(done, total),
   }).finally(() => bar.stop());
   const { findings, canWork } = diagnosis;

@@ -1,25 +1,10 @@
 import type { Clock } from '@tiered/core';
 import os from 'node:os';
+import { Interrupted, SIGNALLED } from '../interrupted.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** A terminal sends a signal to all processes of a command, and a wrapper passes it on: that is one. */
 const SAME_MS = 1000;
-const SIGNALLED = 128;
-
-/** A signal of the system ended the work. */
-export class Interrupted extends Error {
-  readonly signal: NodeJS.Signals;
-  /** The exit code of a command that ends by it, as shells give it. */
-  readonly status: number;
-
-  /** @param told What was done by then, and what comes next, where there is something to say. */
-  constructor(signal: NodeJS.Signals, told?: string) {
-    super(`Ended by ${signal}.${told === undefined ? '' : ` ${told}`}`);
-    this.name = 'Interrupted';
-    this.signal = signal;
-    this.status = SIGNALLED + os.constants.signals[signal];
-  }
-}
 
 /**
  * Does work that has to clear up behind itself. A signal of the system aborts it, and it is waited for. Who

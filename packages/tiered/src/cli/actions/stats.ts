@@ -6,6 +6,8 @@ import { statfs } from 'node:fs/promises';
 import type { CommandHost } from '../host.js';
 import { directoryOf, lookAtTiers, openSource, type TierLook } from './look.js';
 import { tiersOf } from './plan.js';
+import { PACKED } from '../../doctor/checks/data.js';
+import { SMALL_BYTES } from '../../doctor/facts/storage.js';
 import { countOf, percentOf } from './words.js';
 import { levelsIn } from './levels-in.js';
 
@@ -38,6 +40,7 @@ export async function stats(host: CommandHost, file: string, json: boolean): Pro
   const known = `source, ${options.source.name}: ${countOf(namespace.objects, 'object')}, ${formatBytes(namespace.bytes)}`;
   const lines = [...tiers.flatMap((tier) => linesOf(tier, dataset)), known];
   if (optimum !== undefined) lines.push(optimumText(optimum));
+  lines.push(...packedAdvice(options, source.namespace));
   host.write(`${lines.join('\n')}\n`);
 }
 
@@ -98,6 +101,16 @@ async function optimumOf(
     heldBytes: held.reduce((sum, { bytes }) => sum + bytes, 0),
     roomBytes: room.reduce((sum, bytes) => sum + bytes, 0),
   };
+}
+
+/** Where most objects are small, and a tier in a directory keeps each in a file of its own. */
+function packedAdvice({ tiers = [] }: HierarchyOptions, namespace: Hierarchy['namespace']): string[] {
+  let small = 0;
+  for (let id = 0; id < namespace.count; id++)
+    if (namespace.isKnown(id) && namespace.sizeOf(id) <= SMALL_BYTES) small += 1;
+  const isFiles = tiers.some(({ driver, layout }) => driver.capabilities.index && layout !== 'packed');
+  if (!isFiles || small <= namespace.known / 2) return [];
+  return [`small objects: ${percentOf(small, namespace.known)} have at most 256 KiB. ${PACKED}`];
 }
 
 function optimumText({ heldBytes, roomBytes, datasetBytes }: Optimum): string {

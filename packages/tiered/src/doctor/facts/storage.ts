@@ -5,20 +5,40 @@ import { within, type Patience } from '../within.js';
 export interface Answers {
   /** Of the first page of its listing. Undefined if it cannot be listed. */
   readonly listed?: { readonly objects: number; readonly ms: number };
+  /** Of a source, as far as it was listed in half of the time. */
+  readonly data?: DataFacts;
   /** Of the first bytes of one object. Undefined if there was none. */
   readonly read?: { readonly bytes: number; readonly ms: number };
   /** Of a tier that keeps no index: whether it is one already. */
   readonly isOwn?: boolean;
 }
 
+/** Objects of a source. */
+export interface DataFacts {
+  readonly objects: number;
+  readonly bytes: number;
+  /** Of them, those that a packed tier gathers. */
+  readonly small: number;
+  /** Whether these are all. */
+  readonly isAll: boolean;
+}
+
+/** The largest object that is gathered with others where the layout is packed. */
+export const SMALL_BYTES = 256 * 1024;
+/** The part of the time in which the data is counted. */
+const COUNTING = 0.5;
+
 /** The beginning of an object that is read: enough for latency, little for bandwidth. */
 const BYTES_READ = 64 * 1024;
 /** The object that names the owner of a tier without an index. */
 const MARKER = '.tiered/owner';
 
-/** Opens a source, lists its first page, reads the beginning of one object, and closes it. */
+/**
+ * Opens a source, lists its first page, reads the beginning of one object, counts as many objects as are
+ * listed in half of the time, and closes it.
+ */
 export function askSource(driver: StorageDriver, patience: Patience): Promise<Answers> {
-  const { clock } = patience;
+  const { clock, timeoutMs } = patience;
   return opened(driver, patience, async (signal) => {
     if (!driver.capabilities.list) return {};
     const begun = clock.now();
@@ -29,8 +49,28 @@ export function askSource(driver: StorageDriver, patience: Patience): Promise<An
     const beforeRead = clock.now();
     const length = Math.min(object.size, BYTES_READ);
     const { byteLength: bytes } = await driver.read(object.key, { offset: 0, length, signal });
-    return { listed, read: { bytes, ms: clock.now() - beforeRead } };
+    const read = { bytes, ms: clock.now() - beforeRead };
+    return { listed, read, data: await counted(driver, begun + COUNTING * timeoutMs, patience, signal) };
   });
+}
+
+/** Counts until a moment of the clock. */
+async function counted(
+  driver: StorageDriver,
+  until: number,
+  { clock }: Patience,
+  signal: AbortSignal,
+): Promise<DataFacts> {
+  const sum = { objects: 0, bytes: 0, small: 0 };
+  for await (const page of driver.list({ signal })) {
+    for (const { size } of page) {
+      sum.objects += 1;
+      sum.bytes += size;
+      if (size <= SMALL_BYTES) sum.small += 1;
+    }
+    if (clock.now() >= until) return { ...sum, isAll: false };
+  }
+  return { ...sum, isAll: true };
 }
 
 /** Opens a bucket that is to be a tier, and looks whether it is empty, or one already. */

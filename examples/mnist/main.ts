@@ -5,23 +5,24 @@ import { checksOf, type Check } from './checks.js';
 import { prepareDataset, type Dataset } from './dataset.js';
 import { DemoError } from './errors.js';
 import { seconds } from './format.js';
-import { readMnist } from './mnist.js';
-import { useWasm, warmUp } from './model.js';
+import { readMnist, type Digits } from './mnist.js';
+import { buildModel, useWasm, warmUp } from './model.js';
 import { HELP, parseOptions, UsageError, type Options } from './options.js';
 import { Progress } from './progress.js';
 import { chartFileOf, writeReport } from './report.js';
-import { EPOCHS, runSetup, type Outcome } from './run.js';
+import { EPOCHS, runSetups, type Outcome } from './run.js';
 import { SETUPS } from './setups.js';
 import { openSource } from './source.js';
 import type { Source } from './store.js';
 import { caveatOf, takeawayOf } from './summary.js';
 import { renderTable } from './table.js';
+import { measurePace } from './train.js';
 
 const SAMPLES = 60_000;
 const QUICK_SAMPLES = 24_000;
 
 /**
- * Trains under every setup, one after the other, and says what was seen. Resolves to whether all checks held.
+ * Trains under every setup, in turn, and says what was seen. Resolves to whether all checks held.
  */
 async function demo(options: Options, signal: AbortSignal): Promise<boolean> {
   const { quick, report } = options;
@@ -32,13 +33,18 @@ async function demo(options: Options, signal: AbortSignal): Promise<boolean> {
   await mkdir(path.dirname(report), { recursive: true });
   const dataset = await prepareDataset(quick ? QUICK_SAMPLES : SAMPLES, signal);
   const progress = new Progress();
-  const source = await openSource(options.source, dataset, progress, signal);
-  const outcomes = await runAll(options, { dataset, source, progress, signal }).finally(source.close);
+  const testDigits = await readMnist('t10k', signal);
+  await useWasm();
+  await warmUp(options.model, testDigits);
+  const epochSeconds = await paceOf(options, dataset);
+  const source = await openSource(options.source, dataset, epochSeconds, progress, signal);
+  const surroundings = { dataset, source, progress, signal, testDigits };
+  const outcomes = await runAll(options, surroundings).finally(source.close);
 
   const checks = checksOf(outcomes, dataset);
   await writeReport(report, { outcomes, checks, dataset, source: source.about, options });
   const caveat = caveatOf(outcomes);
-  print('', renderTable(outcomes), '', ...checks.map(line), '', takeawayOf(outcomes, dataset));
+  print('', takeawayOf(outcomes, dataset), '', renderTable(outcomes), '', ...checks.map(line), '');
   print(...(caveat === undefined ? [] : [caveat]), '');
   print(`Report: ${report}`, `Chart:  ${chartFileOf(report)}`);
   print(`Took ${seconds((systemClock.now() - start) / 1000)} s.`);
@@ -50,23 +56,28 @@ interface Surroundings {
   readonly source: Source;
   readonly progress: Progress;
   readonly signal: AbortSignal;
+  readonly testDigits: Digits;
+}
+
+/** Seconds that the model computes in an epoch on this machine. */
+async function paceOf({ model: name, seed }: Options, dataset: Dataset): Promise<number> {
+  const model = buildModel(name, seed);
+  try {
+    return await measurePace(model, dataset);
+  } finally {
+    model.dispose();
+  }
 }
 
 async function runAll({ model, seed }: Options, surroundings: Surroundings): Promise<Outcome[]> {
-  const { dataset, source, signal } = surroundings;
-  const testDigits = await readMnist('t10k', signal);
-  await useWasm();
-  await warmUp(model, testDigits);
+  const { dataset, source } = surroundings;
   print(
     `${dataset.samples.toLocaleString('en')} MNIST digits in ${dataset.shards} TFRecord shards, ${formatBytes(dataset.bytes)}.`,
     `Source: ${source.about}.`,
     `Training the ${model} model for ${EPOCHS} epochs under each of ${SETUPS.length} setups, seed ${seed}.`,
     '',
   );
-  const outcomes: Outcome[] = [];
-  for (const setup of SETUPS)
-    outcomes.push(await runSetup(setup, { ...surroundings, testDigits, model, seed }));
-  return outcomes;
+  return runSetups(SETUPS, { ...surroundings, model, seed });
 }
 
 function line({ promise, ok, seen }: Check): string {

@@ -1,6 +1,6 @@
 import type { Hierarchy } from '@tiered/core';
 import type { MetricsDriver } from '@tiered/core/decorators';
-import type { Place } from './setups.js';
+import type { Place, Setup } from './setups.js';
 
 /** What was read, and from where. */
 export interface Use {
@@ -14,14 +14,13 @@ export interface Use {
 export class Meter {
   readonly #source: MetricsDriver;
   readonly #hierarchy: Hierarchy;
-  readonly #levels: readonly Place[];
+  readonly #setup: Pick<Setup, 'levels' | 'byHand'>;
   #last: Use;
 
-  /** @param levels The places of the hierarchy's levels, fastest first. */
-  constructor(source: MetricsDriver, hierarchy: Hierarchy, levels: readonly Place[]) {
+  constructor(source: MetricsDriver, hierarchy: Hierarchy, setup: Pick<Setup, 'levels' | 'byHand'>) {
     this.#source = source;
     this.#hierarchy = hierarchy;
-    this.#levels = levels;
+    this.#setup = setup;
     this.#last = this.#read();
   }
 
@@ -48,14 +47,14 @@ export class Meter {
     const { tiers, source } = this.#hierarchy.stats();
     const bytesFrom = { RAM: 0, disk: 0, source: 0 };
     for (const [level, { readBytes }] of [...tiers, source].entries()) {
-      const place = this.#levels[level];
+      const place = this.#setup.levels[level];
       if (place !== undefined) bytesFrom[place] += readBytes;
     }
+    const bytes = operations.reduce((sum, one) => sum + one.bytes, 0);
+    // No hierarchy counts what is read past it.
+    if (this.#setup.byHand) bytesFrom.source = bytes;
     return {
-      source: {
-        operations: operations.reduce((sum, { count }) => sum + count, 0),
-        bytes: operations.reduce((sum, { bytes }) => sum + bytes, 0),
-      },
+      source: { operations: operations.reduce((sum, { count }) => sum + count, 0), bytes },
       bytesFrom,
     };
   }

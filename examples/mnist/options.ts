@@ -33,7 +33,7 @@ export class UsageError extends Error {
 
 const DEFAULT_REPORT = fileURLToPath(new URL('../../.demo/report.html', import.meta.url));
 
-export const HELP = `Trains a model on MNIST through four ways to store the data, and compares them.
+export const HELP = `Trains a model on MNIST through four ways to get the data, and compares them.
 
   npm run demo -- [options]
 
@@ -43,8 +43,8 @@ export const HELP = `Trains a model on MNIST through four ways to store the data
                    second with it in WebAssembly, so computing is the limit, and it
                    takes 12 to 25 minutes, with --quick 5 to 10
   --seed N         whole number that decides order and first weights (default: 1)
-  --source WHAT    where the dataset is: directory (default), slowed down to the pace
-                   of a shared file system; s3, the same on an S3 server that the
+  --source WHAT    where the dataset is: directory (default), slowed down so that
+                   reading an epoch takes 3 x as long as computing it; s3, the same on an S3 server that the
                    demo starts for itself; s3://bucket/prefix, a bucket of yours, as
                    fast as it is. Shards that are not there are uploaded and stay
                    (52 MB, with --quick 21 MB)

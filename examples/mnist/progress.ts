@@ -9,12 +9,11 @@ const BAR = {
   linewrap: false,
 } as const;
 
-/** Shows on stderr how far a run is: a bar on a terminal, a line an epoch in a log. */
+/** Shows on stderr how far a run is: a bar on a terminal, and a line for each epoch. */
 export class Progress {
   #bar: SingleBar | undefined;
   #name = '';
-  #epochs = 0;
-  #done = 0;
+  #of = '';
 
   /** Something that is good to know. */
   say(text: string): void {
@@ -29,23 +28,13 @@ export class Progress {
     this.#bar.start(shards, 0);
   }
 
-  /** A setup begins. */
-  begin(name: string, epochs: number, shards: number, fillsFirst: boolean): void {
+  /** An epoch of a setup begins, unless it was the last one. */
+  begin(name: string, epoch: number, epochs: number, shards: number): void {
     this.#name = name;
-    this.#epochs = epochs;
-    this.#done = 0;
-    if (!process.stderr.isTTY) {
-      if (fillsFirst) this.say(`${name}: copying everything to the disk tier`);
-      return;
-    }
-    this.#bar = new SingleBar({ ...BAR, format: '{name} {bar} epoch {epoch}/{epochs}  {note}' });
-    const note = fillsFirst ? 'copying everything to the disk tier' : '';
-    this.#bar.start(shards * (fillsFirst ? epochs + 1 : epochs), 0, {
-      name: name.padEnd(22),
-      epoch: 1,
-      epochs,
-      note,
-    });
+    this.#of = `${epoch}/${epochs}`;
+    if (!process.stderr.isTTY || epoch > epochs) return;
+    this.#bar = new SingleBar({ ...BAR, clearOnComplete: true, format: '{name} {bar} epoch {of}' });
+    this.#bar.start(shards, 0, { name: name.padEnd(22), of: this.#of });
   }
 
   /** Another shard was trained on, copied, or uploaded. */
@@ -55,13 +44,8 @@ export class Progress {
 
   /** An epoch has ended. */
   epoch({ seconds, stallSeconds, accuracy }: TrainedEpoch): void {
-    this.#done += 1;
     const note = `${seconds.toFixed(1)} s, ${stallSeconds.toFixed(1)} s of it waiting, accuracy ${(accuracy * 100).toFixed(2)} %`;
-    if (this.#bar === undefined) {
-      this.say(`${this.#name}: epoch ${this.#done}/${this.#epochs}: ${note}`);
-    } else {
-      this.#bar.update({ epoch: Math.min(this.#done + 1, this.#epochs), note: `last: ${note}` });
-    }
+    this.say(`${this.#name}: epoch ${this.#of}: ${note}`);
   }
 
   /** Leaves the terminal as it was. */

@@ -18,7 +18,7 @@ interface Surroundings {
 /** Where bytes can come from. */
 export type Place = 'RAM' | 'disk' | 'source';
 
-export type SetupName = 'source only' | 'local only' | 'cache everything first' | 'tiered';
+export type SetupName = 'loop by hand' | 'local only' | 'cache everything first' | 'tiered';
 
 /** A way to store the data, and what it is called. */
 export interface Setup {
@@ -26,6 +26,8 @@ export interface Setup {
   readonly about: string;
   /** The places of the hierarchy's levels, fastest first. */
   readonly levels: readonly Place[];
+  /** Whether the source is read past the hierarchy, which then only lists it. */
+  readonly byHand: boolean;
   /** Whether everything is put on the tiers before the first epoch. */
   readonly fillFirst: boolean;
   readonly build: (surroundings: Surroundings) => Hierarchy;
@@ -45,7 +47,7 @@ function onDisk(bytes: number): number {
   return Math.ceil(bytes * (1 + 1 / 32)) + 1024 * 1024;
 }
 
-/** Every epoch reads everything from the source. */
+/** Every epoch reads everything from the source, as `byHand` does. */
 function sourceOnly({ source }: Surroundings): Hierarchy {
   return new Hierarchy({ source });
 }
@@ -81,9 +83,11 @@ function tiered({ source, scratch, bytes }: Surroundings): Hierarchy {
 
 export const SETUPS: readonly Setup[] = [
   {
-    name: 'source only',
-    about: 'every epoch reads everything from the source',
+    name: 'loop by hand',
+    about:
+      'what people have today: a loop with p-limit and no SDK reads 8 shards ahead, all of them from the source',
     levels: ['source'],
+    byHand: true,
     fillFirst: false,
     build: sourceOnly,
   },
@@ -91,6 +95,7 @@ export const SETUPS: readonly Setup[] = [
     name: 'local only',
     about: 'everything is on the local disk already: the bound',
     levels: ['disk'],
+    byHand: false,
     fillFirst: false,
     build: localOnly,
   },
@@ -98,6 +103,7 @@ export const SETUPS: readonly Setup[] = [
     name: 'cache everything first',
     about: 'a disk tier for 100 % of the data, filled before the first epoch',
     levels: ['disk', 'source'],
+    byHand: false,
     fillFirst: true,
     build: cacheFirst,
   },
@@ -105,6 +111,7 @@ export const SETUPS: readonly Setup[] = [
     name: 'tiered',
     about: 'RAM for 16 % and disk for 40 % of the data, filled by the first epoch itself',
     levels: ['RAM', 'disk', 'source'],
+    byHand: false,
     fillFirst: false,
     build: tiered,
   },

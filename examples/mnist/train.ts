@@ -1,10 +1,13 @@
 import { createHash, type Hash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import type { LayersModel } from '@tensorflow/tfjs-layers';
 import { Random, systemClock, type Hierarchy } from '@tiered/core';
-import { Prefetcher, shuffledSequence, type AccessSequence } from '@tiered/prefetch';
-import { readShard } from './dataset.js';
+import { shuffledSequence, type AccessSequence } from '@tiered/prefetch';
+import { readShard, type Dataset, type Sample } from './dataset.js';
 import { accuracyOn, fingerprintOf, toBatch, trainOn } from './model.js';
 import type { Digits } from './mnist.js';
+import type { ReadEpoch } from './readers.js';
 
 /** Divides the samples of a shard, in the full run and in the quick one. */
 const BATCH = 240;
@@ -16,9 +19,8 @@ export interface TrainingPlan {
   readonly seed: number;
   readonly testDigits: Digits;
   readonly signal: AbortSignal;
+  readonly readEpoch: ReadEpoch;
   readonly onShard: () => void;
-  /** Called when an epoch has ended, before the next one begins. */
-  readonly onEpoch: (epoch: TrainedEpoch) => void;
 }
 
 /** How one epoch went. */
@@ -44,14 +46,17 @@ export interface Trained {
   readonly weights: string;
 }
 
-/** Trains a model on every sample of a hierarchy's shards, epoch after epoch. */
-export async function train(model: LayersModel, hierarchy: Hierarchy, plan: TrainingPlan): Promise<Trained> {
-  const keys = await sortedKeys(hierarchy, plan.signal);
+/** Trains a model on every sample of the shards, epoch after epoch, each when it is asked for. */
+export async function* train(
+  model: LayersModel,
+  keys: readonly string[],
+  plan: TrainingPlan,
+): AsyncGenerator<TrainedEpoch, Trained, undefined> {
   const sequence = shuffledSequence(keys, { seed: plan.seed, epochs: plan.epochs });
   const order = createHash('sha256');
   for (let epoch = 0; epoch < sequence.epochs; epoch++) {
-    const trained = await trainEpoch(model, hierarchy, sequence, epoch, plan, order);
-    plan.onEpoch({ ...trained, accuracy: accuracyOn(model, plan.testDigits) });
+    const trained = await trainEpoch(model, sequence, epoch, plan, order);
+    yield { ...trained, accuracy: accuracyOn(model, plan.testDigits) };
   }
   return { order: order.digest('hex'), weights: fingerprintOf(model) };
 }
@@ -65,29 +70,28 @@ export async function sortedKeys(hierarchy: Hierarchy, signal: AbortSignal): Pro
   return keys.sort();
 }
 
-/** One epoch with a prefetcher of its own, so that what was read belongs to this epoch and to no other. */
+/** Trains on the shards of one epoch, and counts how long they were waited for. */
 async function trainEpoch(
   model: LayersModel,
-  hierarchy: Hierarchy,
   sequence: AccessSequence,
   epoch: number,
   plan: TrainingPlan,
   order: Hash,
 ): Promise<Omit<TrainedEpoch, 'accuracy'>> {
   const start = systemClock.now();
-  const accesses = Array.from({ length: sequence.epochLength }, (_, position) =>
-    sequence.at(epoch, position),
+  const keys = Array.from(
+    { length: sequence.epochLength },
+    (_, position) => sequence.at(epoch, position).key,
   );
-  await using shards = new Prefetcher(hierarchy, accesses, { memory: '8MiB', signal: plan.signal });
   const seen = new Set<string>();
-  let samples = 0;
-  for await (const { position, data } of shards) {
+  let [samples, bytes, stallMs] = [0, 0, 0];
+  let asked = systemClock.now();
+  for await (const { position, data } of plan.readEpoch(keys, plan.signal)) {
+    stallMs += systemClock.now() - asked;
     // The sequence itself draws from the streams 0 .. epochs - 1 of the seed.
     const stream = sequence.epochs + epoch * sequence.epochLength + position;
-    const shard = shuffled(readShard(data), new Random(plan.seed, stream));
-    for (let first = 0; first < shard.length; first += BATCH) {
+    for (const batch of batchesOf(data, new Random(plan.seed, stream))) {
       plan.signal.throwIfAborted();
-      const batch = shard.slice(first, first + BATCH);
       await trainOn(model, toBatch(batch));
       samples += batch.length;
       for (const { id } of batch) {
@@ -95,9 +99,10 @@ async function trainEpoch(
         seen.add(id);
       }
     }
+    bytes += data.byteLength;
     plan.onShard();
+    asked = systemClock.now();
   }
-  const { stallMs, bytes } = shards.stats();
   return {
     seconds: (systemClock.now() - start) / 1000,
     stallSeconds: stallMs / 1000,
@@ -105,6 +110,32 @@ async function trainEpoch(
     distinctSamples: seen.size,
     bytes,
   };
+}
+
+/** The batches of a shard, in random order. */
+function* batchesOf(data: Uint8Array, random: Random): Generator<Sample[]> {
+  const shard = shuffled(readShard(data), random);
+  for (let first = 0; first < shard.length; first += BATCH) yield shard.slice(first, first + BATCH);
+}
+
+/** Shards that tell how long computing takes, and as many before that the compilers are done. */
+const MEASURED = 4;
+
+/** Seconds that the model computes in an epoch: those of some shards that are in memory. */
+export async function measurePace(
+  model: LayersModel,
+  { directory, files, shards }: Dataset,
+): Promise<number> {
+  const names = Object.keys(files).slice(0, MEASURED);
+  const read = await Promise.all(names.map((name) => readFile(path.join(directory, name))));
+  let seconds = Infinity;
+  for (let round = 0; round < 2; round++) {
+    const start = systemClock.now();
+    for (const data of read)
+      for (const batch of batchesOf(data, new Random(round))) await trainOn(model, toBatch(batch));
+    seconds = Math.min(seconds, (systemClock.now() - start) / 1000);
+  }
+  return (seconds / read.length) * shards;
 }
 
 function shuffled<T>(items: readonly T[], random: Random): T[] {

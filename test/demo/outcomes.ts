@@ -15,7 +15,7 @@ const MIXED: Bytes = { RAM: 8e6, disk: 20e6, source: 22e6 };
 export function outcomes({ waiting = 2 } = {}): Outcome[] {
   return [
     outcome(
-      'source only',
+      'loop by hand',
       0,
       [4, 3, 3].map((all) => [all, waiting, FROM_SOURCE]),
     ),

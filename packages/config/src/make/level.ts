@@ -14,7 +14,7 @@ import { loadDriver } from '../drivers/modules.js';
 import { parseShare } from '../fields.js';
 import type { Path } from '../file/document.js';
 import type { LevelConfig, SourceConfig } from '../hierarchy-config.js';
-import { madeOf } from './made-of.js';
+import { runFactory } from './run-factory.js';
 import { isMapping, partOf, type Mapping } from './mapping.js';
 
 /** Fields of a level beside the options of its driver. */
@@ -71,7 +71,7 @@ export async function levelOf<Fields extends LevelFields>(
   const rest = partOf(given, (key) => !own.includes(key));
   const options = await problems.check(where, factory.schema, rest, own);
   if (fields === undefined || options === undefined) return undefined;
-  const made = madeOf<{ readonly driver: unknown }>(problems, where, given, () => ({
+  const made = runFactory<{ readonly driver: unknown }>(problems, where, given, () => ({
     driver: factory.create(options.value, context),
   }));
   if (made === undefined) return undefined;
@@ -80,7 +80,7 @@ export async function levelOf<Fields extends LevelFields>(
     problems.add([...where, 'driver'], noDriver(name, inner));
     return undefined;
   }
-  const driver = madeOf(problems, where, given, () => decorated(inner, fields.value, context));
+  const driver = runFactory(problems, where, given, () => decorated(inner, fields.value, context));
   const capacityBytes = factory.capacityBytes?.bind(factory, options.value, context);
   return driver && { driver, fields: fields.value, driverName: name, capacityBytes };
 }

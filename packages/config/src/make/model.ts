@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Problems } from '../check/problems.js';
 import { loadModel } from '../drivers/modules.js';
 import { reasonOf } from '../file/document.js';
-import { madeOf } from './made-of.js';
+import { runFactory } from './run-factory.js';
 
 const WHERE = ['model'];
 
@@ -22,7 +22,7 @@ export async function modelOf(
   if (profile === undefined) return undefined;
   const { factory, problem, cause } = await loadModel(context.baseDirectory);
   if (factory !== undefined)
-    return madeOf(problems, WHERE, file, () => factory.create(profile.value, context));
+    return runFactory(problems, WHERE, file, () => factory.create(profile.value, context));
   problems.add(WHERE, problem, cause);
   return undefined;
 }

@@ -2,7 +2,7 @@ import type { FactoryContext } from '@tiered/core/driver';
 import type { Placement } from '@tiered/core/placement';
 import type { Problems } from '../check/problems.js';
 import { loadPlacement } from '../drivers/modules.js';
-import { madeOf } from './made-of.js';
+import { runFactory } from './run-factory.js';
 
 /** Makes the placement. Undefined if anything is wrong, which is then added to the problems. */
 export async function placementOf(
@@ -17,5 +17,5 @@ export async function placementOf(
     return undefined;
   }
   const options = await problems.check(where, factory.schema, given);
-  return options && madeOf(problems, where, given, () => factory.create(options.value, context));
+  return options && runFactory(problems, where, given, () => factory.create(options.value, context));
 }

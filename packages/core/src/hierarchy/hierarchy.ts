@@ -31,7 +31,7 @@ import { Tier } from '../tier/tier.js';
 import { readChannel } from '../tracing/channels.js';
 import { ReadTracer } from '../tracing/read-tracer.js';
 import type { TracedOptions } from '../tracing/traced-options.js';
-import { Unheard } from './unheard.js';
+import { DefaultEventLog } from './default-event-log.js';
 import { isUsedBy, useOnce } from './used-once.js';
 
 type State = 'new' | 'starting' | 'open' | 'closing' | 'closed';
@@ -78,7 +78,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     this.source = source;
     this.#tiers = tiers.map((tier, level) => new Tier(level, tier, clock));
     this.#tracer = new ReadTracer(this.name, [...tiers.map(({ driver }) => driver), source]);
-    const unheard = new Unheard(this, this.#tiers, clock, warn);
+    const unheard = new DefaultEventLog(this, this.#tiers, clock, warn);
     this.unheard = (event, payload) => unheard.tell(event, payload);
     this.#placement = placement ?? new SourceOnly();
     this.#placement.assertTiers(this.#tiers);

@@ -4,7 +4,7 @@ import { AskedVersions } from '../read/asked-versions.js';
 import { ReadPath, type ReadPathParts } from '../read/read-path.js';
 import { CopyPlaces } from '../tier/copy-places.js';
 import { TierTally } from '../tier/tier-tally.js';
-import { LentHost, type LentParts } from './lent-host.js';
+import { HierarchyPlacementHost, type HierarchyPlacementHostParts } from './placement-host.js';
 
 /** What the reads and the placement of a hierarchy have in common. */
 type Shared = 'places' | 'tally' | 'asked';
@@ -18,12 +18,15 @@ export interface Serving {
 /** Puts together what reads the objects of a namespace, and what its placement is lent. */
 export function serve(
   namespace: MetadataContainer,
-  parts: Omit<ReadPathParts & LentParts, Shared | 'namespace'>,
+  parts: Omit<ReadPathParts & HierarchyPlacementHostParts, Shared | 'namespace'>,
 ): Serving {
   const { events } = parts;
   const places = new CopyPlaces(namespace, parts.tiers.length, (id, place) =>
     events.emit('moved', { id, place }),
   );
   const shared = { namespace, places, tally: new TierTally(events), asked: new AskedVersions() };
-  return { path: new ReadPath({ ...parts, ...shared }), host: new LentHost({ ...parts, ...shared }) };
+  return {
+    path: new ReadPath({ ...parts, ...shared }),
+    host: new HierarchyPlacementHost({ ...parts, ...shared }),
+  };
 }

@@ -48,7 +48,7 @@ export interface BatchPathParts {
 export interface CountedReads {
   begin(reads: number): void;
   end(reads: number): void;
-  gave<T>(nothing: T, onServed: OnServed | undefined): T;
+  countEmpty<T>(nothing: T, onServed: OnServed | undefined): T;
   tierOf(id: number): Tier | undefined;
   tagOf(id: number): number | undefined;
   fileOf(id: number, key: string, tag: number | undefined): string;
@@ -114,7 +114,7 @@ export class BatchPath {
       const length = this.#lengthOf(batch, index, size, offset);
       if (length === undefined) continue;
       if (length === 0) {
-        this.#path.gave(0, batch.options.onServed);
+        this.#path.countEmpty(0, batch.options.onServed);
         continue;
       }
       const tier = this.#path.tierOf(id);

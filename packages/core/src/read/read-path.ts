@@ -311,14 +311,17 @@ export class ReadPath {
     return { id, key, size: this.#namespace.sizeOf(id), version: this.#namespace.versionOf(id) };
   }
 
-  /** As `gave`. @throws TieredError `TIERED_NOT_FOUND` if there are no bytes because the object is gone. */
+  /**
+   * As `countEmpty`.
+   * @throws TieredError `TIERED_NOT_FOUND` if there are no bytes because the object is gone.
+   */
   #nothingOf<T>(id: number, key: string, nothing: T, onServed: OnServed | undefined): T {
     if (!this.#namespace.isKnown(id)) throw gone(this.#parts.source, key);
-    return this.gave(nothing, onServed);
+    return this.countEmpty(nothing, onServed);
   }
 
   /** Counts a read of no bytes, and returns its result. */
-  gave<T>(nothing: T, onServed: OnServed | undefined): T {
+  countEmpty<T>(nothing: T, onServed: OnServed | undefined): T {
     this.#empty += 1;
     onServed?.('empty');
     return nothing;

@@ -12,7 +12,7 @@ import type { Tier, TierUse } from '../tier/tier.js';
 import type { HierarchyEvents, SafeEmitter } from './events.js';
 
 /** What a hierarchy is made of, as far as its placement sees it. */
-export interface LentParts {
+export interface HierarchyPlacementHostParts {
   readonly name: string;
   readonly namespace: MetadataContainer;
   /** Whether the namespace holds every object of the source. */
@@ -28,7 +28,7 @@ export interface LentParts {
 }
 
 /** What a hierarchy lends to its placement: all that the placement may see of the hierarchy, and do to it. */
-export class LentHost implements PlacementHost {
+export class HierarchyPlacementHost implements PlacementHost {
   readonly name: string;
   readonly namespace: MetadataContainer;
   readonly complete: boolean;
@@ -53,7 +53,7 @@ export class LentHost implements PlacementHost {
     places,
     tally,
     asked,
-  }: LentParts) {
+  }: HierarchyPlacementHostParts) {
     this.name = name;
     this.namespace = namespace;
     this.complete = complete;

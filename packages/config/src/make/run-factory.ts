@@ -7,7 +7,7 @@ import { isMapping } from './mapping.js';
  * Returns what a factory makes. What it throws becomes a problem of the option that the message begins with,
  * or else of all options.
  */
-export function madeOf<Made>(
+export function runFactory<Made>(
   problems: Problems,
   where: Path,
   given: unknown,

@@ -27,7 +27,7 @@ type Tellers = {
  * the name of a driver, which has no secrets, the path of a manifest, the code of the error, and the key of
  * the first object that is left out. They hold no other keys, and no messages of errors below.
  */
-export class Unheard {
+export class DefaultEventLog {
   readonly #events: SafeEmitter<HierarchyEvents>;
   readonly #tiers: readonly Tier[];
   readonly #clock: Clock;

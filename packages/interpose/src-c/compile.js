@@ -18,7 +18,7 @@ const FLAGS = [
 const READERS = ['table.c', 'ring.c', 'copy-path.c', 'resolve.c', 'imaginary-path.c', 'map.c', 'real.c'];
 
 /** Programs of the tests that know nothing of tables. */
-const ORDINARY = ['test/opens.c', 'test/churn.c', 'test/load.c'];
+const ORDINARY = ['test/opens.c', 'test/churn.c', 'test/load.c', 'test/other-clock.c'];
 
 /**
  * Compiles the shim for this machine, or a program over its sources, unless that was done from these sources

@@ -6,6 +6,7 @@
  * ring of its daemon.
  */
 #include "session.h"
+#include "lifeline.h"
 #include "real.h"
 #include "tier-directories.h"
 #include <errno.h>
@@ -35,7 +36,7 @@ bool session_is_imaginary, session_is_confined;
 /*
  * As the environment had it at first: programs change it, not always with care. Empty if there is no session.
  */
-static char table_path[PATH_MAX], ring_path[PATH_MAX];
+static char table_path[PATH_MAX], ring_path[PATH_MAX], lifeline_path[PATH_MAX];
 static struct sockaddr_un address;
 
 static pid_t owner;
@@ -70,6 +71,7 @@ static bool has_root(struct table *table) {
 
 static bool map_at(unsigned at) {
   if (!table_open(&tables[at], table_path)) return false;
+  if (!lifeline_holds(lifeline_path)) table_take_for_dead(&tables[at]);
   /* It is still the old one, if the daemon ended. */
   bool is_ours = !table_is_outdated(&tables[at]) && has_root(&tables[at]);
   if (is_ours && ring_open(&rings[at], ring_path)) return true;
@@ -121,6 +123,7 @@ __attribute__((constructor)) static void begin(void) {
   address.sun_family = AF_UNIX;
   bool is_named = directory != NULL && directory[0] == '/' &&
                   join(ring_path, sizeof ring_path, directory, "ring") &&
+                  join(lifeline_path, sizeof lifeline_path, directory, "lifeline") &&
                   join(address.sun_path, sizeof address.sun_path, directory, "socket");
   if (is_named && join(table_path, sizeof table_path, directory, "table")) {
     pthread_atfork(NULL, NULL, after_fork);

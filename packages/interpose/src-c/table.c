@@ -60,11 +60,27 @@ bool table_check(struct table *table, const uint8_t *base, size_t length) {
   return true;
 }
 
+/* Milliseconds, without a system call. They may be some behind those that the daemon looks at. */
+static uint64_t own_time(void) {
+  struct timespec now = {0};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static uint64_t time_since_beat(const struct table *table) {
+  return own_time() - load(&header_of(table->base)->beat);
+}
+
+static void take_for_live(struct table *table) { table->ahead = time_since_beat(table); }
+
 bool table_open(struct table *table, const char *path) {
   size_t length;
   uint8_t *base = map_private_file(path, TABLE_HEADER, PROT_READ, &length);
   if (base == NULL) return false;
-  if (table_check(table, base, length)) return true;
+  if (table_check(table, base, length)) {
+    take_for_live(table);
+    return true;
+  }
   munmap(base, length);
   errno = EINVAL;
   return false;
@@ -123,11 +139,14 @@ void table_source_of(const struct table *table, uint64_t slot, struct table_sour
   if (__atomic_load_n(&entry->mode, __ATOMIC_RELAXED) != source->mode) source->mode = 0;
 }
 
+void table_take_for_dead(struct table *table) { table->ahead -= TABLE_DEAD_MS; }
+
 bool table_is_live(const struct table *table) {
-  struct timespec now;
-  /* Without a system call. It may be some milliseconds behind the clock that the daemon looks at. */
-  if (clock_gettime(CLOCK_MONOTONIC_COARSE, &now) < 0) return false;
-  uint64_t now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-  /* Without a sign, as any number may stand there: from a second that is yet to come to when it is dead. */
-  return now_ms - load(&header_of(table->base)->beat) + 999 < TABLE_DEAD_MS + 999;
+  uint64_t ahead = __atomic_load_n(&table->ahead, __ATOMIC_RELAXED);
+  uint64_t since = time_since_beat(table);
+  /* Any number may stand there, and clocks may differ by any. */
+  int64_t silence = (int64_t)(since - ahead);
+  /* It was silent for a while when the table was opened. What is measured is the one thing that changes. */
+  if (silence < 0) __atomic_store_n((uint64_t *)&table->ahead, since, __ATOMIC_RELAXED);
+  return silence < TABLE_DEAD_MS;
 }

@@ -64,8 +64,8 @@ struct table_header {
   char magic[8];
   uint64_t slots;
   /*
-   * When the daemon last said that it lives: milliseconds of CLOCK_MONOTONIC, which is the same in every
-   * process and container.
+   * When the daemon last said that it lives: milliseconds of a clock of its own. Programs may have another
+   * one, and see only how far it gets on.
    */
   uint64_t beat;
   /* Not 0 once there is another table at the path of this one. */
@@ -98,6 +98,8 @@ struct table {
   uint64_t generation;
   uint64_t root_device, root_inode;
   bool is_imaginary;
+  /* By so much this process's clock was ahead of the last sign of life, at least. */
+  uint64_t ahead;
   unsigned tier_count;
   unsigned root_count;
   size_t root_lengths[TABLE_ROOTS];
@@ -134,8 +136,12 @@ bool table_find(const struct table *table, const char *key, size_t length, struc
 /* Of an entry that was found. */
 bool table_has_copy(const struct table *table, uint64_t slot);
 void table_source_of(const struct table *table, uint64_t slot, struct table_source *source);
-/* Whether its daemon lives, as far as can be told; else it may say what is not so any more. */
+/*
+ * Whether its daemon lives, as far as can be told; else it may say what is not so any more. That it did when
+ * the table was opened is taken for granted, unless it is known better.
+ */
 bool table_is_live(const struct table *table);
+void table_take_for_dead(struct table *table);
 static inline bool table_is_outdated(const struct table *table) {
   return __atomic_load_n(&((const struct table_header *)(const void *)table->base)->is_outdated,
                          __ATOMIC_ACQUIRE) != 0;

@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { IN_HEADER } from '../src/table/layout.js';
 import { TableWriter } from '../src/table/writer.js';
 import { describeShim, program, temporaryDirectory } from './helpers.js';
 
@@ -38,15 +37,6 @@ describeShim('a table that is broken', () => {
   it('[I5] is refused if it is of another version', async () => {
     expect(await saidOf(0, Buffer.from('tieredT2'))).toBe('refused: Invalid argument');
   });
-
-  it.each([2n ** 63n, 2n ** 64n - 1n, 0n])(
-    '[I5] has a daemon that is dead if it was last seen at %s',
-    async (beat) => {
-      const bytes = Buffer.alloc(8);
-      bytes.writeBigUInt64LE(beat);
-      expect(await saidOf(IN_HEADER.beat, bytes)).toBe('dead');
-    },
-  );
 
   it('[I5] crashes no program, and leads none to another place', async () => {
     const file = path.join(temporaryDirectory(), 'table');

@@ -16,8 +16,9 @@ const RING = 'ring';
 const SOCKET = 'socket';
 const TREE = 'tree';
 const SPOOL = 'spool';
+const LIFELINE = 'lifeline';
 /** All that may be in the directory. */
-const NAMES = [TABLE, `${TABLE}.new`, RING, SOCKET, TREE, SPOOL];
+const NAMES = [TABLE, `${TABLE}.new`, RING, SOCKET, TREE, SPOOL, LIFELINE];
 /** The longest path that a socket can have. */
 const LONGEST_SOCKET = 107;
 /**
@@ -38,6 +39,8 @@ export interface SessionDirectory {
   readonly tree: string;
   /** Files of objects that no tier takes. */
   readonly spool: string;
+  /** What the daemon has locked as long as it is there. */
+  readonly lifeline: string;
 }
 
 /**
@@ -65,6 +68,7 @@ function filesIn(made: string): SessionDirectory {
     socket: inside(SOCKET),
     tree: inside(TREE),
     spool: inside(SPOOL),
+    lifeline: inside(LIFELINE),
   };
 }
 

@@ -17,6 +17,7 @@ import { Farm, type FarmParts } from './farm.js';
 import { Filling } from './filling.js';
 import { Follower } from './follower.js';
 import { Growing } from './growing.js';
+import { Lifeline } from './lifeline.js';
 import { Listener } from './listener.js';
 import { Beats } from './beats.js';
 import { directoryOf, realRoots } from './locations.js';
@@ -135,6 +136,7 @@ async function openParts(options: SessionOptions, parts: Parts): Promise<Session
 
   const directory = parts.add(await directoryFor(options), removeSessionDirectory);
   // Before all that takes long with many objects, so that nobody takes this daemon for dead meanwhile.
+  parts.add(new Lifeline(directory.lifeline));
   const ring = parts.add(new Ring(directory.ring, clock));
   const beats = parts.add(new Beats(() => touch(directory), clock));
   const requests = parts.add(new Requests(hierarchy, clock));

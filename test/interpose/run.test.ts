@@ -50,7 +50,8 @@ describeShim('tiered run', () => {
     expect(running.messages()).toContain('were copied to tiers in 8 requests.');
   });
 
-  it('[I7] gives a program the objects of a bucket as files', async () => {
+  /** A bucket that is served, and what `tiered run` is told to run a program over it. */
+  async function bucket() {
     const server = await S3Server.start();
     onTestFinished(() => server.close());
     server.createBucket('data');
@@ -69,8 +70,30 @@ describeShim('tiered run', () => {
     const tiers = [{ driver: 'fs', root: path.join(above, 'tier'), quota: '8MB' }];
     fs.writeFileSync(config, JSON.stringify({ source, tiers }));
     const root = path.join(above, 'data');
+    const runUnder = (script: string) =>
+      tieredIn(env, 'run', '--config', config, '--root', root, '--', 'sh', '-c', script);
+    return { server, root, runUnder };
+  }
+
+  it('[I7] says what a program waits for when the server of a bucket is gone', async () => {
+    const { server, root, runUnder } = await bucket();
+    const running = runUnder(
+      `cat '${root}/${KEYS[0]}' >/dev/null; echo read; read line; cat '${root}/${KEYS[1]}'`,
+    );
+    await running.says('read\n');
+    await server.close();
+    running.process.stdin?.write('go on\n');
+    await running.says(
+      `A program waits for ${JSON.stringify(KEYS[1])}, which has not come from s3:data in 3 s.`,
+    );
+    running.process.kill('SIGTERM');
+    await running.ended;
+  });
+
+  it('[I7] gives a program the objects of a bucket as files', async () => {
+    const { root, runUnder } = await bucket();
     const script = `for i in 1 2 3; do cat '${root}'/Set/* | sha256sum; done; ls -l '${root}'/Set | wc -l`;
-    const running = tieredIn(env, 'run', '--config', config, '--root', root, '--', 'sh', '-c', script);
+    const running = runUnder(script);
     expect(await running.ended).toBe(0);
     const digest = createHash('sha256');
     for (const key of [...KEYS].sort()) digest.update(someBytes(9000 + KEYS.indexOf(key), KEYS.indexOf(key)));

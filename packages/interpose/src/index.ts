@@ -5,6 +5,7 @@
 export { Interposer, type InterposerStats } from './daemon/interposer.js';
 export { type FarmCounts } from './daemon/farm.js';
 export { type SessionOptions } from './daemon/session.js';
+export { type ProgramWait } from './daemon/waits.js';
 export { hasDaemonAt } from './daemon/session-directory.js';
 export { environmentAt, shimFile } from './shim-file.js';
 export { type AheadCounts } from './replay/ahead.js';

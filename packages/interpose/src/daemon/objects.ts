@@ -8,6 +8,7 @@ import type { Requests } from './requests.js';
 import type { SessionDirectory } from './session-directory.js';
 import { Spool } from './spool.js';
 import { Tree } from './tree.js';
+import { Waits, type ProgramWait } from './waits.js';
 
 /** In shared memory. Enough for the files that some tens of workers open at the same time. */
 const SPOOL = '256MiB';
@@ -23,6 +24,7 @@ export interface ServedObjectsParts {
   readonly placeOf: (id: number) => Place | undefined;
   readonly describe: (id: number, file: SourceFile) => void;
   readonly spool: ByteSize | undefined;
+  readonly onWait: ((wait: ProgramWait) => void) | undefined;
 }
 
 /**
@@ -42,6 +44,7 @@ export class ServedObjects {
     tiers,
     placeOf,
     describe,
+    onWait,
     spool = SPOOL,
   }: ServedObjectsParts) {
     const { namespace } = hierarchy;
@@ -55,6 +58,7 @@ export class ServedObjects {
       tiers,
       placeOf,
       describe: (id) => this.files.has(id),
+      waits: new Waits(clock, (wait) => onWait?.(wait)),
       spool: new Spool(hierarchy, directory.spool, room),
     });
   }

@@ -5,6 +5,7 @@ import type { Place } from '../table/layout.js';
 import type { Requests } from './requests.js';
 import type { HeldCopy } from './socket.js';
 import type { Spool } from './spool.js';
+import type { Waits } from './waits.js';
 
 /** What makes objects readable for programs that wait. */
 export interface ReadableParts {
@@ -16,6 +17,7 @@ export interface ReadableParts {
   readonly placeOf: (id: number) => Place | undefined;
   /** Told of an object that may turn out to have changed. */
   readonly describe: (id: number) => void;
+  readonly waits: Waits;
 }
 
 /** Makes objects readable for programs that wait: on a tier if one takes them, else in the spool. */
@@ -34,7 +36,22 @@ export class Readable {
   }
 
   /** @throws TieredError `TIERED_NOT_FOUND`; what `Hierarchy.read` throws; errors of the system. */
-  async hold(key: string): Promise<HeldCopy> {
+  hold(key: string): Promise<HeldCopy> {
+    return this.#parts.waits.during(key, () => this.#hold(key));
+  }
+
+  /** Resolves when nothing that was let go is being removed. */
+  idle(): Promise<void> {
+    return this.#parts.spool.idle();
+  }
+
+  /** What is on its way to those who wait is given up. Nothing can be held from now on. */
+  close(): Promise<void> {
+    this.#parts.waits.close();
+    return this.#parts.spool.close();
+  }
+
+  async #hold(key: string): Promise<HeldCopy> {
     const { hierarchy, requests, spool } = this.#parts;
     const id = hierarchy.namespace.find(key);
     if (id < 0)
@@ -51,16 +68,6 @@ export class Readable {
     } finally {
       this.#parts.describe(id);
     }
-  }
-
-  /** Resolves when nothing that was let go is being removed. */
-  idle(): Promise<void> {
-    return this.#parts.spool.idle();
-  }
-
-  /** What is on its way to those who wait is given up. Nothing can be held from now on. */
-  close(): Promise<void> {
-    return this.#parts.spool.close();
   }
 
   #pathOf(key: string, { level, tag }: Place): string {

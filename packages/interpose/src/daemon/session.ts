@@ -35,6 +35,7 @@ import {
 import { SourceFiles } from './source-files.js';
 import { ServedObjects } from './objects.js';
 import { SessionSocket, type Conversation } from './socket.js';
+import type { ProgramWait } from './waits.js';
 
 /** What a session is opened with. */
 export interface SessionOptions {
@@ -81,6 +82,11 @@ export interface SessionOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called with the hierarchy before it is opened, to listen to its events. */
   readonly onHierarchy?: ((hierarchy: Hierarchy) => void) | undefined;
+  /**
+   * With `root`: told when a program has waited for 3 seconds until an object can be read, and every 10
+   * seconds while one waits. Default: nobody is told.
+   */
+  readonly onWait?: ((wait: ProgramWait) => void) | undefined;
   /** Told how many objects are in the table while it is made. */
   readonly onTable?: ((objects: number, of: number) => void) | undefined;
   /** Told how many objects have their links in the farm while it is made. */
@@ -145,8 +151,8 @@ async function openParts(options: SessionOptions, parts: Parts): Promise<Session
   beats.add(() => table.beat());
   const describe = (id: number, file: SourceFile | number) => table.describe(id, file);
   const served = { hierarchy, requests, directory, clock, placeOf, describe, tiers: tierPaths };
-  const objects =
-    root === undefined ? undefined : parts.add(new ServedObjects({ ...served, spool: options.spool }));
+  const { spool, onWait } = options;
+  const objects = root === undefined ? undefined : parts.add(new ServedObjects({ ...served, spool, onWait }));
   const [realRoot = ''] = tableOptions.roots;
   const files = objects?.files ?? parts.add(await SourceFiles.over({ root: realRoot, namespace, describe }));
   const linked = { session: directory.path, tiers: tierPaths, namespace, placeOf };

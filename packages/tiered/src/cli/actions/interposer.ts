@@ -1,6 +1,13 @@
 import { formatBytes } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
-import { Interposer, keysOf, mergeTraces, readTrace, type InterposerStats } from '@tiered/interpose';
+import {
+  Interposer,
+  keysOf,
+  mergeTraces,
+  readTrace,
+  type InterposerStats,
+  type ProgramWait,
+} from '@tiered/interpose';
 import { ListingProgress, ProgressBar } from '../../progress.js';
 import type { CommandHost } from '../host.js';
 import fs from 'node:fs';
@@ -50,6 +57,7 @@ export async function openInterposer(
       plan: replay.length === 0 ? undefined : keysOf(mergeTraces(replay.map(readTrace))),
       at,
       signal,
+      onWait: (wait) => host.terminal.write(`${waitText(wait, hierarchy.source.name)}\n`),
       onHierarchy: (made) => (listing = new ListingProgress(made, host.terminal, host.clock)),
       onTable: (objects, of) => {
         listing?.stop();
@@ -89,6 +97,12 @@ export function lateText({ late, placed }: { readonly late: number; readonly pla
   return late <= placed
     ? `${read}: that costs nothing, and the others were spared the wait.`
     : `${read}. That is most of them: the program reads faster than the source gives. Give the tiers more room, or leave out --replay, which gains little here.`;
+}
+
+/** What programs wait for, in words. */
+function waitText({ key, ms, count }: ProgramWait, source: string): string {
+  const who = count === 1 ? 'A program waits' : `${countOf(count, 'open', 'opens')} wait, the first of them`;
+  return `${who} for ${JSON.stringify(key)}, which has not come from ${source} in ${Math.round(ms / 1000)} s.`;
 }
 
 /** What programs did, in words. */

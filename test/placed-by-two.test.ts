@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { memoryWith, objectsOf, startHierarchy, until } from './helpers.js';
+import { memoryWith, objectsOf, startHierarchy, until } from '../packages/tiering/test/helpers.js';
 
 it('[F1] [T3] an object that another process is placing is placed once that has it', async () => {
   const root = fs.mkdtempSync(path.join(os.tmpdir(), 'tiered-two-'));

@@ -27,8 +27,10 @@ bool original_by_path(int fd, const struct table *table, struct original *origin
   if (length == 0 || !key_of_copy(table, path, length, key, &key_length, &tag)) return false;
   if (!table_find(table, key, key_length, &place)) return false;
   table_source_of(table, place.slot, &original->source);
-  memcpy(stpcpy(stpcpy(original->path, table->roots[0]), "/"), key, key_length);
-  original->path[table->root_lengths[0] + 1 + key_length] = '\0';
+  unsigned root = 0;
+  while (root + 1 < table->root_count && table_root_is_away(table, root)) root++;
+  memcpy(stpcpy(stpcpy(original->path, table->roots[root]), "/"), key, key_length);
+  original->path[table->root_lengths[root] + 1 + key_length] = '\0';
   return true;
 }
 

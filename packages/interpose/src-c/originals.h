@@ -6,7 +6,7 @@
 
 struct original {
   struct table_source source;
-  /* Its path, by the first root. */
+  /* Its path, by the first root that leads there. */
   char path[TABLE_PATH];
 };
 

@@ -5,10 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 
-static bool find(const struct table *table, const char *key, size_t length, struct redirection *redirection) {
+static bool find(const struct table *table, const struct text *text, struct redirection *redirection) {
   struct table_place place;
   /* Most files are not below the root: what costs something comes afterwards. */
-  bool is_found = key != NULL && table_is_live(table) && table_find(table, key, length, &place);
+  bool is_found = session_believes(table) && !table_root_is_away(table, text->root) &&
+                  table_find(table, text->key, text->length, &place);
   if (is_found) {
     redirection->table = table;
     redirection->slot = place.slot;
@@ -16,7 +17,7 @@ static bool find(const struct table *table, const char *key, size_t length, stru
     struct table_source source;
     table_source_of(table, place.slot, &source);
     redirection->is_no_link = source.mode != 0;
-    redirection->copy_length = copy_path_of(table, &place, key, length, redirection->copy);
+    redirection->copy_length = copy_path_of(table, &place, text->key, text->length, redirection->copy);
   }
   return is_found;
 }
@@ -29,15 +30,14 @@ __attribute__((noinline)) static bool redirect_with_room(const struct table *tab
                                                          const char *path, int nofollow,
                                                          struct redirection *redirection) {
   char room[MOST_ROOM];
-  size_t length = 0;
-  const char *key = key_of(table, directory, path, nofollow, room, &length);
-  return find(table, key, length, redirection);
+  struct text text;
+  return key_of(table, directory, path, nofollow, room, &text) && find(table, &text, redirection);
 }
 
 bool redirect_text(const struct table *table, int directory, const char *path, int flags,
                    const struct text *text, struct redirection *redirection) {
   if (text->key == NULL) return redirect_with_room(table, directory, path, flags & O_NOFOLLOW, redirection);
-  return find(table, text->key, text->length, redirection);
+  return find(table, text, redirection);
 }
 
 int open_redirected(const struct redirection *redirection, int flags) {

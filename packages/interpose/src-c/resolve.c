@@ -20,7 +20,7 @@ static bool is_below(const struct table *table, const char *path, size_t length,
   for (unsigned i = 0; i < table->root_count; i++) {
     size_t root = table->root_lengths[i];
     if (length <= root + 1 || path[root] != '/' || memcmp(path, table->roots[i], root) != 0) continue;
-    *text = (struct text){path + root + 1, length - root - 1};
+    *text = (struct text){path + root + 1, length - root - 1, i};
     return true;
   }
   return false;
@@ -50,7 +50,7 @@ static const char *end_of_names(const char *path) {
 }
 
 static bool may_be_in(const struct table *table, const char *path, struct text *text) {
-  *text = (struct text){NULL, 0};
+  *text = (struct text){NULL, 0, 0};
   if (path == NULL || path[0] == '\0') return false;
   const char *end = path[0] == '/' ? end_of_names(path + 1) : NULL;
   return end == NULL || is_below(table, path, (size_t)(end - path), text);
@@ -58,7 +58,7 @@ static bool may_be_in(const struct table *table, const char *path, struct text *
 
 bool may_be_below(const struct table *table, const char *path, struct text *text) {
   if (!table->is_imaginary) return may_be_in(table, path, text);
-  *text = (struct text){NULL, 0};
+  *text = (struct text){NULL, 0, 0};
   return false;
 }
 
@@ -96,18 +96,16 @@ static bool join_path(int directory, const char *path, char *room, size_t size) 
   return true;
 }
 
-const char *key_of(const struct table *table, int directory, const char *path, int nofollow,
-                   char room[MOST_ROOM], size_t *length) {
-  struct text text;
-  if (!may_be_below(table, path, &text)) return NULL;
-  if (text.key == NULL) {
+bool key_of(const struct table *table, int directory, const char *path, int nofollow, char room[MOST_ROOM],
+            struct text *text) {
+  if (!may_be_below(table, path, text)) return false;
+  if (text->key == NULL) {
     int error = errno;
     bool is_plain = path[0] != '/' && end_of_names(path) != NULL;
     bool is_known = is_plain ? join_path(directory, path, room, MOST_ROOM)
                              : ask_kernel(directory, path, nofollow, room, MOST_ROOM);
-    if (is_known) is_below(table, room, strlen(room), &text);
+    if (is_known) is_below(table, room, strlen(room), text);
     errno = error;
   }
-  *length = text.length;
-  return text.key;
+  return text->key != NULL;
 }

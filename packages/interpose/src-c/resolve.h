@@ -11,10 +11,14 @@
  */
 #define MOST_ROOM TABLE_PATH
 
-/* What the text of a path says of its key; NULL if the kernel has to be asked. It is in the path itself. */
+/*
+ * What the text of a path says of its key; NULL if the kernel has to be asked. It is in the path itself,
+ * behind one of the roots.
+ */
 struct text {
   const char *key;
   size_t length;
+  unsigned root;
 };
 
 /* Whether a path may be one below the root, going by its text alone. Nearly no path is. */
@@ -24,12 +28,12 @@ bool may_be_below(const struct table *table, const char *path, struct text *text
 bool may_be_imaginary(const struct table *table, const char *path);
 
 /*
- * The key of the file that the kernel would open for a path, and its length; NULL if it is not below the
- * root, or if that cannot be told. It is in the path itself, or in `room`. `directory` is that of openat,
- * `nofollow` O_NOFOLLOW or 0. Keeps errno.
+ * The key of the file that the kernel would open for a path. False if it is not below the root, or if that
+ * cannot be told. It is in the path itself, or in `room`. `directory` is that of openat, `nofollow`
+ * O_NOFOLLOW or 0. Keeps errno.
  */
-const char *key_of(const struct table *table, int directory, const char *path, int nofollow,
-                   char room[MOST_ROOM], size_t *length);
+bool key_of(const struct table *table, int directory, const char *path, int nofollow, char room[MOST_ROOM],
+            struct text *text);
 
 /*
  * Where a directory is, which is that of openat. False if the kernel has no path for it, or one that is too

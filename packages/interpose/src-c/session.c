@@ -8,6 +8,7 @@
 #include "session.h"
 #include "lifeline.h"
 #include "real.h"
+#include "roots.h"
 #include "tier-directories.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -17,14 +18,14 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #define VARIABLE "TIERED_INTERPOSE"
 #define MOST_TABLES 40
 #define RETRY_MS 250
+/* Between two looks at what is mounted: each takes some 10 us. */
+#define LOOK_MS 250
 
 static struct table tables[MOST_TABLES];
 static struct ring rings[MOST_TABLES];
@@ -42,38 +43,14 @@ static struct sockaddr_un address;
 static pid_t owner;
 /* Not before this is another attempt made to map a table, in milliseconds. */
 static uint64_t next_attempt;
-
-static uint64_t now_ms(void) {
-  struct timespec now = {0};
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-/*
- * Keeps the paths that lead this process to the daemon's root. In another mount namespace they may lead
- * anywhere.
- */
-static bool has_root(struct table *table) {
-  if (table->root_inode == 0) return true;
-  dev_t device = makedev(table->root_device >> 20, table->root_device & 0xfffff);
-  unsigned kept = 0;
-  for (unsigned i = 0; i < table->root_count; i++) {
-    struct stat root;
-    if (real_stat(AT_FDCWD, table->roots[i], 0, &root) < 0 || root.st_dev != device ||
-        root.st_ino != table->root_inode)
-      continue;
-    if (kept < i) memcpy(table->roots[kept], table->roots[i], table->root_lengths[i] + 1);
-    table->root_lengths[kept++] = table->root_lengths[i];
-  }
-  table->root_count = kept;
-  return kept > 0;
-}
+/* Before this, what is mounted is not looked at again. */
+static uint64_t next_look;
 
 static bool map_at(unsigned at) {
   if (!table_open(&tables[at], table_path)) return false;
   if (!lifeline_holds(lifeline_path)) table_take_for_dead(&tables[at]);
   /* It is still the old one, if the daemon ended. */
-  bool is_ours = !table_is_outdated(&tables[at]) && has_root(&tables[at]);
+  bool is_ours = !table_is_outdated(&tables[at]) && roots_look(&tables[at]);
   if (is_ours && ring_open(&rings[at], ring_path)) return true;
   table_close(&tables[at]);
   return false;
@@ -81,7 +58,7 @@ static bool map_at(unsigned at) {
 
 /* Maps the table that is there now. Whoever comes meanwhile, or soon after it failed, goes on without. */
 static void map_next(void) {
-  uint64_t now = now_ms();
+  uint64_t now = table_now();
   /* A child of vfork has the memory of its parent, but not its descriptors. */
   if (getpid() != owner) return;
   if (now < __atomic_load_n(&next_attempt, __ATOMIC_RELAXED) ||
@@ -108,6 +85,7 @@ static void map_next(void) {
 static void after_fork(void) {
   owner = getpid();
   __atomic_store_n(&is_mapping, false, __ATOMIC_RELEASE);
+  session_expect_mounts();
 }
 
 static bool join(char *to, size_t size, const char *directory, const char *name) {
@@ -130,6 +108,27 @@ __attribute__((constructor)) static void begin(void) {
     map_next();
   }
   errno = error;
+}
+
+void session_expect_mounts(void) { __atomic_store_n(&next_look, 0, __ATOMIC_RELAXED); }
+
+/* One thread looks; others go on with what was so a moment ago. */
+__attribute__((noinline)) static bool look_at_mounts(const struct table *table, uint64_t now) {
+  if (table->root_inode == 0 || __atomic_exchange_n(&is_mapping, true, __ATOMIC_ACQUIRE)) return true;
+  __atomic_store_n(&next_look, now + LOOK_MS, __ATOMIC_RELAXED);
+  int error = errno;
+  bool is_same = roots_look_again(&tables[table - tables]);
+  /* Also if that could not be told: whoever comes next looks again. */
+  if (!is_same) session_expect_mounts();
+  __atomic_store_n(&is_mapping, false, __ATOMIC_RELEASE);
+  errno = error;
+  return is_same;
+}
+
+bool session_believes(const struct table *table) {
+  if (!table_is_live(table)) return false;
+  uint64_t now = table_now();
+  return now < __atomic_load_n(&next_look, __ATOMIC_RELAXED) || look_at_mounts(table, now);
 }
 
 const struct table *session_look(void) {

@@ -20,6 +20,13 @@ static inline const struct table *session_table(void) {
   const struct table *table = __atomic_load_n(&session_last, __ATOMIC_ACQUIRE);
   return table != NULL && !table_is_outdated(table) ? table : session_look();
 }
+/*
+ * Whether what a table says may be believed: its daemon lives, and what is mounted in front of the source's
+ * files, which is looked at now and then, is what it was. Keeps errno. Never waits.
+ */
+bool session_believes(const struct table *table);
+/* This process may have mounted something. */
+void session_expect_mounts(void);
 /* Whether a table has a root that need not be there. */
 extern bool session_is_imaginary;
 /*
@@ -29,8 +36,8 @@ const struct table *session_imaginary_table(void);
 /* No path means what it meant: everything is the kernel's from now on. */
 void session_end(void);
 /*
- * This process may be killed for calls of the kernel other than those that it makes itself: it ends, unless
- * nobody else knows the files of its root, and what it keeps open is left as it is.
+ * This process may be killed for calls of the kernel that it does not make itself: its session ends, unless
+ * nobody else knows the files of its root, and what is open is left as it is.
  */
 void session_confine(void);
 extern bool session_is_confined;

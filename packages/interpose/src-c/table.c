@@ -54,6 +54,8 @@ bool table_check(struct table *table, const uint8_t *base, size_t length) {
   table->generation = load(&header->generation);
   table->root_device = load(&header->root_device);
   table->root_inode = load(&header->root_inode);
+  table->mounts = load(&header->mounts);
+  table->away = 0;
   table->is_imaginary = load(&header->is_imaginary) != 0 && table->root_inode == 0 && root_count > 1;
   table->tier_count = (unsigned)tier_count;
   table->root_count = (unsigned)root_count;
@@ -137,6 +139,13 @@ void table_source_of(const struct table *table, uint64_t slot, struct table_sour
   /* It is 0 while the others change. */
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   if (__atomic_load_n(&entry->mode, __ATOMIC_RELAXED) != source->mode) source->mode = 0;
+}
+
+uint64_t table_now(void) {
+  struct timespec now = {0};
+  /* It may be some milliseconds behind the clock that the daemon looks at. */
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 void table_take_for_dead(struct table *table) { table->ahead -= TABLE_DEAD_MS; }

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TABLE_MAGIC "tieredT1"
+#define TABLE_MAGIC "tieredT2"
 #define TABLE_HEADER 4096
 /* The fastest first. */
 #define TABLE_TIERS 16
@@ -82,6 +82,10 @@ struct table_header {
   uint64_t root_inode;
   /* Not 0 if the first root need not be there. The second one is the tree of its directories then. */
   uint64_t is_imaginary;
+  /* What is mounted below the root, as mounts.h sums it up. */
+  uint64_t mounts;
+  /* A bit for each root that leads elsewhere now, as the daemon sees it. */
+  uint64_t roots_away;
   /*
    * Where texts begin in the header, each with a NUL at its end: absolute, canonical paths without a slash at
    * the end.
@@ -96,7 +100,9 @@ struct table {
   size_t length;
   uint64_t slots;
   uint64_t generation;
-  uint64_t root_device, root_inode;
+  uint64_t root_device, root_inode, mounts;
+  /* A bit for each root that leads this process elsewhere (roots.h). */
+  uint32_t away;
   bool is_imaginary;
   /* By so much this process's clock was ahead of the last sign of life, at least. */
   uint64_t ahead;
@@ -136,6 +142,8 @@ bool table_find(const struct table *table, const char *key, size_t length, struc
 /* Of an entry that was found. */
 bool table_has_copy(const struct table *table, uint64_t slot);
 void table_source_of(const struct table *table, uint64_t slot, struct table_source *source);
+/* Milliseconds of a clock of this process. Without a call of the kernel. */
+uint64_t table_now(void);
 /*
  * Whether its daemon lives, as far as can be told; else it may say what is not so any more. That it did when
  * the table was opened is taken for granted, unless it is known better.
@@ -145,6 +153,12 @@ void table_take_for_dead(struct table *table);
 static inline bool table_is_outdated(const struct table *table) {
   return __atomic_load_n(&((const struct table_header *)(const void *)table->base)->is_outdated,
                          __ATOMIC_ACQUIRE) != 0;
+}
+/* Whether what is below one of its roots is not the source. */
+static inline bool table_root_is_away(const struct table *table, unsigned root) {
+  const struct table_header *header = (const struct table_header *)(const void *)table->base;
+  uint64_t away = __atomic_load_n(&header->roots_away, __ATOMIC_RELAXED);
+  return ((away | __atomic_load_n(&table->away, __ATOMIC_RELAXED)) >> root & 1) != 0;
 }
 
 #endif

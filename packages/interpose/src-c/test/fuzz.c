@@ -97,10 +97,10 @@ static void resolve(const struct table *table, const char *text, int nofollow) {
     int error;
     if (imaginary_key(table, AT_FDCWD, both[i], imagined, &length, &error))
       check_key(imagined, length, both[i]);
-    const char *key = key_of(table, AT_FDCWD, both[i], nofollow, room, &length);
-    if (key == NULL) continue;
-    check(length > 0, "an empty key", both[i]);
-    check_key(key, length, both[i]);
+    struct text found;
+    if (!key_of(table, AT_FDCWD, both[i], nofollow, room, &found)) continue;
+    check(found.length > 0, "an empty key", both[i]);
+    check_key(found.key, found.length, both[i]);
   }
   char key[TABLE_COPY];
   uint64_t tag;

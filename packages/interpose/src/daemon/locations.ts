@@ -3,6 +3,7 @@ import { configError } from '@tiered/core/internal';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { TableOptions } from '../table/writer.js';
+import { mountsBelow } from './mounts.js';
 import { inodeOf } from './source-file.js';
 
 const FILE = 'file://';
@@ -86,5 +87,5 @@ export function realRoots(
     if (device !== dev || inode !== ino) throw configError('aliases', `paths of the source, ${root}`, known);
     roots.push(known);
   }
-  return { roots, rootFile: { device: dev, inode: inodeOf(ino) } };
+  return { roots, rootFile: { device: dev, inode: inodeOf(ino), mounts: mountsBelow(root) } };
 }

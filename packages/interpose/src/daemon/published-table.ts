@@ -33,6 +33,7 @@ export class PublishedTable {
   #table: TableWriter | undefined;
   /** The one that is being made. */
   #next: TableWriter | undefined;
+  #rootsAway = 0;
 
   constructor(options: Omit<TableOptions, 'entries'>, content: TableContent, clock: Clock = systemClock) {
     this.#options = options;
@@ -62,6 +63,7 @@ export class PublishedTable {
     const entries = Math.ceil(count * (1 + SPARE)) + LEAST_SPARE;
     const next = await TableWriter.create({ ...this.#options, entries });
     this.#next = next;
+    next.setRootsAway(this.#rootsAway);
     try {
       await this.#fill(next, count, signal, fileOf, onProgress);
       next.publish(table);
@@ -92,6 +94,12 @@ export class PublishedTable {
       if (typeof file === 'number') table.forgetFile(id, file);
       else table.setFile(id, file);
     }
+  }
+
+  /** Says which roots lead elsewhere for now, by a bit for each. */
+  setRootsAway(away: number): void {
+    this.#rootsAway = away;
+    for (const table of [this.#table, this.#next]) table?.setRootsAway(away);
   }
 
   /** The object at a slot that a program named; undefined if there is none, or it is one of another table. */

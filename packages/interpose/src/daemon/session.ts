@@ -25,6 +25,7 @@ import { Parts } from './parts.js';
 import { placeForPrograms, PublishedTable } from './published-table.js';
 import type { Readable } from './readable.js';
 import { Requests } from './requests.js';
+import { RootWatch } from './root-watch.js';
 import {
   makeSessionDirectory,
   makeSessionDirectoryAt,
@@ -149,6 +150,8 @@ async function openParts(options: SessionOptions, parts: Parts): Promise<Session
   const tableOptions = tableOf(options, directory, tierPaths, configured);
   const table = parts.add(new PublishedTable(tableOptions, { namespace, placeOf }, clock));
   beats.add(() => table.beat());
+  const watch = RootWatch.over(tableOptions, (away) => table.setRootsAway(away));
+  beats.add(() => watch?.look());
   const describe = (id: number, file: SourceFile | number) => table.describe(id, file);
   const served = { hierarchy, requests, directory, clock, placeOf, describe, tiers: tierPaths };
   const { spool, onWait } = options;

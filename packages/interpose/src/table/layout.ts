@@ -3,7 +3,7 @@
  * little-endian wherever the shim is.
  */
 
-export const MAGIC = 'tieredT1';
+export const MAGIC = 'tieredT2';
 export const HEADER_BYTES = 4096;
 export const ENTRY_BYTES = 64;
 /** The most tiers. */
@@ -26,8 +26,10 @@ export const IN_HEADER = {
   rootDevice: 56,
   rootInode: 64,
   isImaginary: 72,
-  roots: 80,
-  tiers: 80 + 8 * MOST_ROOTS,
+  mounts: 80,
+  rootsAway: 88,
+  roots: 96,
+  tiers: 96 + 8 * MOST_ROOTS,
 } as const;
 /** Behind the numbers. */
 export const FIRST_TEXT = IN_HEADER.tiers + 8 * MOST_TIERS;

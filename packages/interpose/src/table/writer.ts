@@ -29,8 +29,11 @@ export interface TableOptions {
    * they come to it. At most 4.
    */
   readonly roots: readonly string[];
-  /** What the root is to the kernel. Programs to which it is something else read what they see there. */
-  readonly rootFile?: { readonly device: bigint; readonly inode: bigint } | undefined;
+  /**
+   * What the root is to the kernel, and what is mounted below it. Programs to which it is something else read
+   * what they see there.
+   */
+  readonly rootFile?: RootFile | undefined;
   /**
    * Whether the first root need not be there, because its files are no files yet. The second one is the
    * directory whose directories stand for its own. Default: false.
@@ -40,6 +43,14 @@ export interface TableOptions {
   readonly tiers: readonly string[];
   /** Entries that it has room for. */
   readonly entries: number;
+}
+
+/** What the root of a source is to the kernel. */
+export interface RootFile {
+  readonly device: bigint;
+  readonly inode: bigint;
+  /** What is mounted below it, as `mountsBelow` spells it. */
+  readonly mounts: readonly Uint8Array[];
 }
 
 /** What programs are told of a source's file while they read a copy of it. */
@@ -95,7 +106,8 @@ export class TableWriter {
     const hashes = await xxhash();
     const slots = slotsFor(options.entries);
     const generation = ++TableWriter.#generations;
-    const header = headerOf(options, slots, generation);
+    const mounts = options.rootFile?.mounts.reduce((sum, one) => sum + hashes.h64Raw(one, 0n), 0n) ?? 0n;
+    const header = headerOf(options, { slots, generation, mounts });
     const fd = await makeMapped(`${options.path}.new`, header, HEADER_BYTES + slots * ENTRY_BYTES);
     return new TableWriter(options, fd, { slots, generation }, (bytes, seed) => hashes.h64Raw(bytes, seed));
   }
@@ -200,6 +212,14 @@ export class TableWriter {
     this.#writeWord(IN_HEADER.beat, process.hrtime.bigint() / 1_000_000n);
   }
 
+  /**
+   * Says which roots lead elsewhere for now, by a bit for each. What is opened by these paths is not
+   * redirected.
+   */
+  setRootsAway(away: number): void {
+    if (this.#isOpen) this.#writeWord(IN_HEADER.rootsAway, BigInt(away));
+  }
+
   /** Lets programs find it: it takes the place of the table that was at its path. */
   publish(previous?: TableWriter): void {
     this.#isPublished = true;
@@ -263,8 +283,11 @@ function slotsFor(entries: number): number {
 
 function headerOf(
   { roots, rootFile, isImaginary = false, tiers }: TableOptions,
-  slots: number,
-  generation: number,
+  {
+    slots,
+    generation,
+    mounts,
+  }: { readonly slots: number; readonly generation: number; readonly mounts: bigint },
 ): Buffer {
   if (tiers.length > MOST_TIERS) throw configError('tiers', `at most ${MOST_TIERS}`, tiers.length);
   if (roots.length === 0 || roots.length > MOST_ROOTS)
@@ -280,6 +303,7 @@ function headerOf(
   if (rootFile !== undefined) {
     number(IN_HEADER.rootDevice, packedDevice(rootFile.device));
     header.writeBigUInt64LE(rootFile.inode, IN_HEADER.rootInode);
+    header.writeBigUInt64LE(BigInt.asUintN(64, mounts), IN_HEADER.mounts);
   }
   let free = FIRST_TEXT;
   const add = (text: string, field: string, at: number) => {

@@ -1,0 +1,71 @@
+/*
+ * The problem: what is redirected by its text is a file of the source only as long as that text leads there.
+ * Something may be mounted over a directory or a file below the root, perhaps only for this process; a link
+ * in front of the root may be turned (`current -> v2`), or the root's directory be swapped for another one.
+ * To ask the file system at each open would be right, and cost what the copies are there to save: a server
+ * is asked, and a program waits for it. So each is looked at by who can know it without:
+ *
+ * - What is mounted, only this process can tell. Its kernel says so without asking anybody, in some 10 us,
+ *   which is too much for each open. No event tells it to a program without a call of the kernel of its own.
+ *   So it is looked at when the table is mapped, which is at the start of each program, after a fork, after
+ *   calls of the program that mount something, and else four times a second (session.c). It is compared with
+ *   what it was. If it has changed, the roots are looked at; a root counts if it leads to the daemon's inode,
+ *   and below it is mounted what the daemon sees there, each the same part of the same device.
+ * - Where links lead, and which directory is at a path, is the same for all who see that file system. So the
+ *   daemon looks, four times a second, and says so in the table. A program only reads that word, and waits
+ *   for no server, also where the source does not answer any more while its copies are read.
+ *
+ * So an open by a path that was changed from outside may be redirected for some 250 ms afterwards. A link in
+ * front of the root that only this process sees is looked at when something is mounted, and when a table is
+ * mapped.
+ */
+#include "roots.h"
+#include "mounts.h"
+#include "real.h"
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+
+/* What was mounted at the last look. */
+static uint64_t mounted;
+
+static bool has_root(const struct table *table, int fd) {
+  static char path[PATH_MAX];
+  struct stat root;
+  uint64_t below;
+  dev_t device = makedev(table->root_device >> 20, table->root_device & 0xfffff);
+  return real_fstat(fd, &root) == 0 && root.st_dev == device && root.st_ino == table->root_inode &&
+         path_of_descriptor(fd, path, sizeof path) > 0 && mounts_below(path, &below) &&
+         below == table->mounts;
+}
+
+static bool leads_to_root(const struct table *table, const char *path) {
+  int fd = (int)real_syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC);
+  if (fd < 0) return false;
+  bool is_root = has_root(table, fd);
+  real_close(fd);
+  return is_root;
+}
+
+static bool note_roots(struct table *table) {
+  uint32_t away = 0;
+  for (unsigned i = 0; i < table->root_count; i++)
+    if (!leads_to_root(table, table->roots[i])) away |= 1U << i;
+  __atomic_store_n(&table->away, away, __ATOMIC_RELEASE);
+  return away != (1U << table->root_count) - 1;
+}
+
+bool roots_look(struct table *table) {
+  if (table->root_inode == 0) return true;
+  return mounts_below("", &mounted) && note_roots(table);
+}
+
+bool roots_look_again(struct table *table) {
+  uint64_t now;
+  if (!mounts_below("", &now)) return false;
+  if (now == mounted) return true;
+  mounted = now;
+  note_roots(table);
+  return false;
+}

@@ -1,8 +1,9 @@
 /*
  * Descriptors that are made of others, so that what is said of the file of one is said of the other. Twins
- * are not passed on: who reads by the new one reads the source.
+ * are not passed on: who reads by the new one reads the source. The same function takes locks.
  */
 #include "descriptors.h"
+#include "locks.h"
 #include "real.h"
 #include "twins.h"
 #include <fcntl.h>
@@ -43,8 +44,24 @@ EXPORT int dup3(int from, int to, int flags) {
   return made_of(from, ((int (*)(int, int, int))real_symbol(&next_dup3, "dup3"))(from, to, flags));
 }
 
+static bool is_about_locks(int command) {
+  switch (command) {
+    case F_GETLK:
+    case F_SETLK:
+    case F_SETLKW:
+    case F_OFD_GETLK:
+    case F_OFD_SETLK:
+    case F_OFD_SETLKW:
+    case F_SETLEASE:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /* Each command takes nothing, a number or a pointer, and the library passes on whatever stands there. */
 static int fcntl_any(int fd, int command, void *argument) {
+  if (is_about_locks(command)) lock_at_source(fd);
   int result = ((int (*)(int, int, ...))real_symbol(&next_fcntl, "fcntl64"))(fd, command, argument);
   return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? made_of(fd, result) : result;
 }

@@ -16,6 +16,7 @@
 #include "tier-directories.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 
 /*
@@ -30,6 +31,8 @@ static struct entry {
   const struct table *table;
   uint64_t slot;
   unsigned level;
+  /* How often the process that opened it had been forked. */
+  unsigned forks;
   /* Of the copy, once it is known. */
   struct file_identity identity;
   char path[TABLE_PATH];
@@ -37,6 +40,11 @@ static struct entry {
 
 /* Whether this process has asked of a copy. */
 static bool have_asked;
+static unsigned forks;
+
+static void count_fork(void) { forks++; }
+
+__attribute__((constructor)) static void begin(void) { pthread_atfork(NULL, NULL, count_fork); }
 
 static struct entry *entry_of(int fd) { return fd >= 0 && fd < MOST ? &entries[fd] : NULL; }
 
@@ -68,6 +76,7 @@ void copy_known(int fd, const struct redirection *redirection) {
   entry->table = redirection->table;
   entry->slot = redirection->slot;
   entry->level = redirection->level;
+  entry->forks = forks;
   entry->identity = identity_at_open(fd);
   memcpy(entry->path, redirection->copy, redirection->copy_length + 1);
   let_go(entry);
@@ -97,4 +106,14 @@ bool copy_source(int fd, const struct file_identity *identity, const struct tabl
   let_go(entry);
   if (is_known) table_source_of(table, slot, source);
   return is_known;
+}
+
+bool copy_was_opened_here(int fd) {
+  char path[TABLE_PATH];
+  struct entry *entry = entry_of(fd);
+  if (path_of_descriptor(fd, path, sizeof path) == 0 || entry == NULL || !take(entry, version_of(entry)))
+    return false;
+  bool is_ours = entry->forks == forks && strcmp(entry->path, path) == 0;
+  let_go(entry);
+  return is_ours;
 }

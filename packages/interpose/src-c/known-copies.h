@@ -23,6 +23,8 @@ struct redirection;
 
 /* A descriptor was opened for a copy. */
 void copy_known(int fd, const struct redirection *redirection);
+/* Whether a descriptor is one of a copy that this process opened by this number, and no parent of it. */
+bool copy_was_opened_here(int fd);
 /*
  * What is said of the source's file, if the descriptor is still one of that copy, which is what the kernel
  * has just said of it. False if that is not known. Changes errno.

@@ -5,6 +5,7 @@
 #include "table.h"
 
 struct original {
+  uint64_t slot;
   struct table_source source;
   /* Its path, by the first root that leads there. */
   char path[TABLE_PATH];
@@ -20,6 +21,12 @@ const struct table *table_of_copy(int fd);
  * Changes errno.
  */
 bool original_by_path(int fd, const struct table *table, struct original *original);
+/*
+ * Opens the source's file of a copy for reading, if it is still the one that was copied. It stays open in
+ * what the process runs, and waits for nobody, if the descriptor does. -1 if that cannot be. No point at
+ * which a thread may be cancelled. Changes errno.
+ */
+int open_original(int fd, const struct table *table, struct original *original);
 /*
  * The path at which to write what a program writes to a path. That is the same one, unless the kernel would
  * go to a copy: a program can name what is open, as /dev/fd/3. Then it is that of the source's file. NULL

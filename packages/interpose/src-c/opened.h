@@ -34,7 +34,10 @@ static inline int none_of_ours(int fd) {
  */
 static inline bool may_name_open(const char *path) {
   if (path == NULL) return false;
-  if (path[0] == '/') return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+  /* Two letters are enough for nearly all, and cost no call. */
+  if (path[0] == '/')
+    return (path[1] == 'd' && path[2] == 'e' && strncmp(path, "/dev/", 5) == 0) ||
+           (path[1] == 'p' && path[2] == 'r' && strncmp(path, "/proc/", 6) == 0);
   return path[0] >= '0' && path[0] <= '9';
 }
 

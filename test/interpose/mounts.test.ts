@@ -124,7 +124,7 @@ print(read())
       const daemon = daemonOf(DAEMON, { source, tier: tiers[0], at });
       const [command, ...args] = [...within, daemon.command, ...daemon.arguments] as const;
       const served = await line({ command, arguments: args });
-      await served.ask(`place ${key}`);
+      for (const one of [key, 'train/a']) await served.ask(`place ${one}`);
       const script =
         'import os, sys; print(os.readlink(f"/proc/self/fd/{os.open(sys.argv[1], os.O_RDONLY)}"))';
       const python = ['python3', '-c', script, path.join(source, key)] as const;
@@ -132,6 +132,22 @@ print(read())
         execFileSync(file, others, { env: environmentAt(at), encoding: 'utf8' });
       expect(openedBy([...within, ...python])).toContain(tiers[0]);
       expect(openedBy([...UNSHARE, ...python])).toContain(source);
+      // It lists the source again, where nothing is mounted any more.
+      const [unmount, ...others] = [
+        'nsenter',
+        '-t',
+        await served.ask('pid'),
+        '-U',
+        '-m',
+        'umount',
+        '-l',
+        `${source}/train\t1`,
+      ] as const;
+      execFileSync(unmount, others);
+      await served.ask('rescan');
+      expect(openedBy([...UNSHARE, 'python3', '-c', script, path.join(source, 'train/a')])).toContain(
+        tiers[0],
+      );
     });
 
     it('programs read copies where something is mounted elsewhere', async () => {

@@ -27,8 +27,8 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
-/* What was mounted at the last look. */
-static uint64_t mounted;
+/* What was mounted at the last look, and what had to be below the root. */
+static uint64_t mounted, expected;
 
 static bool has_root(const struct table *table, int fd) {
   static char path[PATH_MAX];
@@ -36,8 +36,7 @@ static bool has_root(const struct table *table, int fd) {
   uint64_t below;
   dev_t device = makedev(table->root_device >> 20, table->root_device & 0xfffff);
   return real_fstat(fd, &root) == 0 && root.st_dev == device && root.st_ino == table->root_inode &&
-         path_of_descriptor(fd, path, sizeof path) > 0 && mounts_below(path, &below) &&
-         below == table->mounts;
+         path_of_descriptor(fd, path, sizeof path) > 0 && mounts_below(path, &below) && below == expected;
 }
 
 static bool leads_to_root(const struct table *table, const char *path) {
@@ -50,6 +49,7 @@ static bool leads_to_root(const struct table *table, const char *path) {
 
 static bool note_roots(struct table *table) {
   uint32_t away = 0;
+  expected = table_mounts(table);
   for (unsigned i = 0; i < table->root_count; i++)
     if (!leads_to_root(table, table->roots[i])) away |= 1U << i;
   __atomic_store_n(&table->away, away, __ATOMIC_RELEASE);
@@ -64,7 +64,7 @@ bool roots_look(struct table *table) {
 bool roots_look_again(struct table *table) {
   uint64_t now;
   if (!mounts_below("", &now)) return false;
-  if (now == mounted) return true;
+  if (now == mounted && table_mounts(table) == expected) return true;
   mounted = now;
   note_roots(table);
   return false;

@@ -54,7 +54,6 @@ bool table_check(struct table *table, const uint8_t *base, size_t length) {
   table->generation = load(&header->generation);
   table->root_device = load(&header->root_device);
   table->root_inode = load(&header->root_inode);
-  table->mounts = load(&header->mounts);
   table->away = 0;
   table->is_imaginary = load(&header->is_imaginary) != 0 && table->root_inode == 0 && root_count > 1;
   table->tier_count = (unsigned)tier_count;

@@ -82,7 +82,7 @@ struct table_header {
   uint64_t root_inode;
   /* Not 0 if the first root need not be there. The second one is the tree of its directories then. */
   uint64_t is_imaginary;
-  /* What is mounted below the root, as mounts.h sums it up. */
+  /* What was mounted below the root when it was listed last, as mounts.h sums it up. */
   uint64_t mounts;
   /* A bit for each root that leads elsewhere now, as the daemon sees it. */
   uint64_t roots_away;
@@ -100,7 +100,7 @@ struct table {
   size_t length;
   uint64_t slots;
   uint64_t generation;
-  uint64_t root_device, root_inode, mounts;
+  uint64_t root_device, root_inode;
   /* A bit for each root that leads this process elsewhere (roots.h). */
   uint32_t away;
   bool is_imaginary;
@@ -153,6 +153,10 @@ void table_take_for_dead(struct table *table);
 static inline bool table_is_outdated(const struct table *table) {
   return __atomic_load_n(&((const struct table_header *)(const void *)table->base)->is_outdated,
                          __ATOMIC_ACQUIRE) != 0;
+}
+/* What has to be mounted below the root. */
+static inline uint64_t table_mounts(const struct table *table) {
+  return __atomic_load_n(&((const struct table_header *)(const void *)table->base)->mounts, __ATOMIC_RELAXED);
 }
 /* Whether what is below one of its roots is not the source. */
 static inline bool table_root_is_away(const struct table *table, unsigned root) {

@@ -1,7 +1,8 @@
 /*
  * Answers each line, also after it said that it will only open, describe, read, write and close files: the
- * kernel kills it for any other call. `hold PATH` opens a file, `held` reads it at an offset, `read PATH`
- * opens and reads a file, and `confine HOW` says so: by `prctl`, by the `number` of the call, or `unseen`.
+ * kernel kills it for any other call. `hold PATH` opens a file, `held` reads it at an offset, `open PATH`
+ * opens and reads a file, `read PATH` describes it as well, and `confine HOW` says so: by `prctl`, by the
+ * `number` of the call, or `unseen`.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -51,11 +52,12 @@ static void tell(ssize_t count, const unsigned char *bytes) {
   answer(text);
 }
 
-static void read_file(const char *path) {
+static void read_file(const char *path, int is_described) {
   unsigned char bytes[BYTES];
   struct stat stat;
   int fd = open(path, O_RDONLY);
-  ssize_t count = fd < 0 || fstat(fd, &stat) < 0 ? -1 : read(fd, bytes, sizeof bytes);
+  if (is_described && fd >= 0 && fstat(fd, &stat) < 0) _exit(1);
+  ssize_t count = fd < 0 ? -1 : read(fd, bytes, sizeof bytes);
   close(fd);
   tell(count, bytes);
 }
@@ -80,7 +82,8 @@ static long confine(const char *how) {
 static void do_what(char *line) {
   char *argument = strchr(line, ' ');
   if (argument != NULL) *argument++ = '\0';
-  if (strcmp(line, "read") == 0) read_file(argument);
+  if (strcmp(line, "open") == 0) read_file(argument, 0);
+  else if (strcmp(line, "read") == 0) read_file(argument, 1);
   else if (strcmp(line, "held") == 0) read_held();
   else if (strcmp(line, "hold") == 0) answer((held = open(argument, O_RDONLY)) < 0 ? "missing" : "held");
   else answer(confine(argument) < 0 ? "refused" : "confined");

@@ -1,6 +1,7 @@
 /*
  * A daemon in a process of its own, which can be killed. Its argument says as JSON what it serves. Answers
- * each line: `place KEY` when the object has a copy, `opens` with how many files programs have opened.
+ * each line: `place KEY` when the object has a copy, `rescan` when the source was listed again, `opens` with
+ * how many files programs have opened.
  */
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { PlacementHandler } from '@tiered/tiering';
@@ -21,6 +22,7 @@ const interposer = await Interposer.open({
 for await (const line of readline.createInterface(process.stdin)) {
   const [question, key = ''] = line.split(' ');
   if (question === 'place') await interposer.hierarchy.place(key);
+  if (question === 'rescan') await interposer.rescan();
   await interposer.idle();
   console.log(question === 'opens' ? interposer.stats().opens : process.pid);
 }

@@ -108,7 +108,9 @@ export class Interposer implements AsyncDisposable {
    * in until then stays.
    */
   async rescan(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
+    const listed = this.#session.table.beginListing();
     await this.hierarchy.rescan(options);
+    listed();
     await this.#session.grow(options.signal);
   }
 

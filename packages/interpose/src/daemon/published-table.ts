@@ -4,6 +4,7 @@ import { invariant, isPacked } from '@tiered/core/internal';
 import { systemClock, type Clock } from '@tiered/core';
 import { TableWriter, type SourceFile, type TableOptions } from '../table/writer.js';
 import type { Place } from '../table/layout.js';
+import { mountsBelow } from './mounts.js';
 
 /** Entries between two turns of the event loop. */
 const AT_A_TIME = 2000;
@@ -26,7 +27,7 @@ export type FileOf = (id: number) => SourceFile;
  * larger one while it goes on being served.
  */
 export class PublishedTable {
-  readonly #options: Omit<TableOptions, 'entries'>;
+  #options: Omit<TableOptions, 'entries'>;
   readonly #content: TableContent;
   readonly #clock: Clock;
   /** The table that programs look into. */
@@ -100,6 +101,20 @@ export class PublishedTable {
   setRootsAway(away: number): void {
     this.#rootsAway = away;
     for (const table of [this.#table, this.#next]) table?.setRootsAway(away);
+  }
+
+  /**
+   * To be called before the source is listed again, and its result afterwards: programs have to see from then
+   * on what was mounted below the root before.
+   */
+  beginListing(): () => void {
+    const { rootFile, roots } = this.#options;
+    if (rootFile === undefined) return () => undefined;
+    const mounts = mountsBelow(roots[0] ?? '');
+    return () => {
+      this.#options = { ...this.#options, rootFile: { ...rootFile, mounts } };
+      for (const table of [this.#table, this.#next]) table?.setMounts(mounts);
+    };
   }
 
   /** The object at a slot that a program named; undefined if there is none, or it is one of another table. */

@@ -111,6 +111,7 @@ export interface Session {
   readonly farm: Farm | undefined;
   /** What places for those who read by the farm, without a plan. */
   readonly filling: Filling | undefined;
+  readonly table: PublishedTable;
   /** Takes objects into the table that the hierarchy knows and the table does not. */
   readonly grow: (signal: AbortSignal | undefined) => Promise<void>;
   /** Ends everything, what was opened last first. */

@@ -106,10 +106,12 @@ export class TableWriter {
     const hashes = await xxhash();
     const slots = slotsFor(options.entries);
     const generation = ++TableWriter.#generations;
-    const mounts = options.rootFile?.mounts.reduce((sum, one) => sum + hashes.h64Raw(one, 0n), 0n) ?? 0n;
-    const header = headerOf(options, { slots, generation, mounts });
+    const header = headerOf(options, slots, generation);
     const fd = await makeMapped(`${options.path}.new`, header, HEADER_BYTES + slots * ENTRY_BYTES);
-    return new TableWriter(options, fd, { slots, generation }, (bytes, seed) => hashes.h64Raw(bytes, seed));
+    const hash: Hash = (bytes, seed) => hashes.h64Raw(bytes, seed);
+    const table = new TableWriter(options, fd, { slots, generation }, hash);
+    table.setMounts(options.rootFile?.mounts ?? []);
+    return table;
   }
 
   private constructor(
@@ -220,6 +222,12 @@ export class TableWriter {
     if (this.#isOpen) this.#writeWord(IN_HEADER.rootsAway, BigInt(away));
   }
 
+  /** Says what is mounted below the root: programs that see anything else there read the source. */
+  setMounts(mounts: readonly Uint8Array[]): void {
+    const sum = mounts.reduce((all, one) => all + this.#hash(one, 0n), 0n);
+    if (this.#isOpen) this.#writeWord(IN_HEADER.mounts, BigInt.asUintN(64, sum));
+  }
+
   /** Lets programs find it: it takes the place of the table that was at its path. */
   publish(previous?: TableWriter): void {
     this.#isPublished = true;
@@ -283,11 +291,8 @@ function slotsFor(entries: number): number {
 
 function headerOf(
   { roots, rootFile, isImaginary = false, tiers }: TableOptions,
-  {
-    slots,
-    generation,
-    mounts,
-  }: { readonly slots: number; readonly generation: number; readonly mounts: bigint },
+  slots: number,
+  generation: number,
 ): Buffer {
   if (tiers.length > MOST_TIERS) throw configError('tiers', `at most ${MOST_TIERS}`, tiers.length);
   if (roots.length === 0 || roots.length > MOST_ROOTS)
@@ -303,7 +308,6 @@ function headerOf(
   if (rootFile !== undefined) {
     number(IN_HEADER.rootDevice, packedDevice(rootFile.device));
     header.writeBigUInt64LE(rootFile.inode, IN_HEADER.rootInode);
-    header.writeBigUInt64LE(BigInt.asUintN(64, mounts), IN_HEADER.mounts);
   }
   let free = FIRST_TEXT;
   const add = (text: string, field: string, at: number) => {

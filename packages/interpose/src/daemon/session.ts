@@ -184,7 +184,7 @@ async function openParts(options: SessionOptions, parts: Parts): Promise<Session
     return checking;
   });
   return {
-    ...{ hierarchy, follower, listener, ring, requests, socket, farm, filling, ...replay },
+    ...{ hierarchy, table, follower, listener, ring, requests, socket, farm, filling, ...replay },
     ...{ directory: directory.path, readable: objects?.readable },
     grow: (under) => growing.more(under),
     close: () => parts.close(),

@@ -41,6 +41,21 @@ async function filesOf(root: string): Promise<string[]> {
 }
 
 describe('tiered stats', () => {
+  it('is said to Prometheus in its own format', async () => {
+    await using data = await trained();
+    expect(data.keys).toHaveLength(5);
+    const { code, out } = await tiered('stats', file, '--prometheus');
+    expect(code).toBe(0);
+    const driver = `driver="fs:${cache()}"`;
+    expect(out).toContain('# TYPE tiered_tier_quota_bytes gauge');
+    expect(out).toContain('tiered_tier_quota_bytes{level="0",driver="memory"} 2097152');
+    expect(out).toContain(`tiered_tier_quota_bytes{level="1",${driver}} 10000000`);
+    expect(out).toContain(`tiered_tier_members{level="1",${driver},running="true"} 1`);
+    expect(out).toContain(`tiered_source_objects{driver="fs:${source()}"} 5`);
+    expect(out).toContain('tiered_held_bytes 50000');
+    expect((await tiered('stats', file, '--prometheus', '--json')).code).toBe(2);
+  });
+
   it('makes nothing where nothing is', async () => {
     const { code, out } = await tiered('stats', file);
     expect(code).toBe(0);

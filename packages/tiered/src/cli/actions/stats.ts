@@ -1,9 +1,9 @@
-import { formatBytes, type Hierarchy, type HierarchyOptions } from '@tiered/core';
+import { formatBytes, TieredError, type Hierarchy, type HierarchyOptions } from '@tiered/core';
 import { identityOf } from '@tiered/core/internal';
 import { bytesWithRoom } from '@tiered/tiering/plans';
-import type { TierSummary } from '@tiered/tiering/survey';
 import { statfs } from 'node:fs/promises';
 import type { CommandHost } from '../host.js';
+import type { Optimum, TierFigures } from './stats-figures.js';
 import { directoryOf, lookAtTiers, openSource, type TierLook } from './look.js';
 import { tiersOf } from './plan.js';
 import { PACKED } from '../../doctor/checks/data.js';
@@ -11,20 +11,20 @@ import { SMALL_BYTES } from '../../doctor/facts/storage.js';
 import { countOf, percentOf } from './words.js';
 import { levelsIn } from './levels-in.js';
 
-/** What `tiered stats` says of a tier. */
-interface TierFigures {
-  readonly level: number;
-  readonly driver: string;
-  readonly quotaBytes: number;
-  /** Bytes that the file system could still take, where there is one. */
-  readonly diskFreeBytes?: number;
-  /** Why nothing is known of it. */
-  readonly absent?: string;
-  readonly summary?: TierSummary;
+/** How `tiered stats` says it. Default: in words. */
+export interface StatsOptions {
+  readonly json?: boolean;
+  readonly prometheus?: boolean;
 }
 
 /** Says what the tiers of a configuration hold, by whom, and how far that is from the most. */
-export async function stats(host: CommandHost, file: string, json: boolean): Promise<void> {
+export async function stats(
+  host: CommandHost,
+  file: string,
+  { json = false, prometheus = false }: StatsOptions,
+): Promise<void> {
+  if (json && prometheus)
+    throw new TieredError('TIERED_CONFIG_INVALID', 'stats: expected --json or --prometheus');
   const options = await levelsIn(host, file);
   await using source = await openSource(host, options);
   await using looks = await lookAtTiers(options);
@@ -32,6 +32,12 @@ export async function stats(host: CommandHost, file: string, json: boolean): Pro
   const { namespace } = source.stats();
   const dataset = identityOf(options.source);
   const optimum = source.namespace.known === 0 ? undefined : await optimumOf(tiers, options, source);
+  if (prometheus) {
+    const { prometheusText } = await import('./stats-metrics.js');
+    const levels = { tiers, source: { driver: options.source.name, ...namespace }, optimum };
+    host.write(await prometheusText(levels));
+    return;
+  }
   if (json) {
     const found = { driver: options.source.name, dataset, ...namespace };
     host.write(`${JSON.stringify({ tiers, source: found, optimum }, undefined, 2)}\n`);
@@ -78,13 +84,6 @@ function linesOf(
         `${formatBytes(leasedBytes)} leased, ${formatBytes(unfinishedBytes)} on the way`,
     ),
   ];
-}
-
-/** How much of a source is on tiers that outlive a process, and how much all tiers have room for. */
-interface Optimum {
-  readonly heldBytes: number;
-  readonly roomBytes: number;
-  readonly datasetBytes: number;
 }
 
 async function optimumOf(

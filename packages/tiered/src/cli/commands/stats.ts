@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import type { StatsOptions } from '../actions/stats.js';
 import type { CommandHost } from '../host.js';
 
 /** `tiered stats`. */
@@ -7,11 +8,12 @@ export function statsCommand(host: CommandHost): Command {
     .summary('Says what is on each tier, by whom, and how full it is')
     .argument('<config>', 'the configuration')
     .option('--json', 'the statistics as JSON')
+    .option('--prometheus', 'the statistics in the text format of Prometheus')
     .description(
       'Says what is on each tier, by whom, how full it is, and how far that is from the most; changes nothing',
     )
-    .action(async (file: string, { json = false }: { json?: boolean }) => {
+    .action(async (file: string, options: StatsOptions) => {
       const { stats } = await import('../actions/stats.js');
-      await stats(host, file, json);
+      await stats(host, file, options);
     });
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import os from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 const args = process.argv.slice(2);
@@ -15,7 +16,8 @@ if (isClone) {
   const passedOn = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'];
   for (const signal of passedOn) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => {
-    process.exitCode = signal === null ? (code ?? 1) : 1;
+    // As shells do: a signal that comes when all is done, and nobody listens any more, ends it too.
+    process.exitCode = signal === null ? (code ?? 1) : 128 + os.constants.signals[signal];
   });
 } else {
   const { runTiered } = await import('../dist/cli/index.js');

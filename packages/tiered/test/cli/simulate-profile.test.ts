@@ -56,8 +56,8 @@ describe('tiered simulate profile', () => {
     expect(code).toBe(0);
     const [today, same, more] = out.split('\n');
     expect(today).toMatch(/^today: \d+\.\d s, .* from the source$/);
-    expect(same).toMatch(/^with ram 0.004 GB, disk 0.006 GB: no difference /);
-    expect(more).toMatch(/^with ram 0.014 GB, disk 0.006 GB: \d\d % less time /);
+    expect(same).toMatch(/^with ram 4 MB, disk 6 MB: no difference /);
+    expect(more).toMatch(/^with ram 14 MB, disk 6 MB: \d\d % less time /);
   });
 
   it('reads from the source what does not fit, in each epoch after the first', async () => {
@@ -66,7 +66,7 @@ describe('tiered simulate profile', () => {
     const megabytes = rows.map(
       ({ result }) => result.sources.find(({ from }) => from === 'source')?.megabytes ?? 0,
     );
-    expect(rows.map(({ setup }) => setup)).toEqual(['today', 'ram 0.015 GB']);
+    expect(rows.map(({ setup }) => setup)).toEqual(['today', 'ram 15 MB']);
     // The disk has room for five of six, as its index and its log take some.
     expect(megabytes[0]).toBeCloseTo(20 + 4 * 11, 6);
     expect(megabytes[1]).toBeCloseTo(20, 6);

@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   childCommand,
   descriptorsBelow,
@@ -144,6 +144,38 @@ describe.skipIf(process.platform === 'win32')('files and directories whose modes
       expect(await temporaryFiles(root)).toEqual([]);
     });
     expect(await textOf(driver, 'dir/b')).toBe('dir/b');
+  });
+
+  it('[K4] a source has all but what this user may not look at, which is told', async () => {
+    const { root } = await nobodys();
+    for (const [name, mode] of [
+      ['lost+found', 0o000],
+      ['unsearchable', 0o444],
+      ['readable', 0o755],
+    ] as const) {
+      fs.mkdirSync(path.join(root, name));
+      fs.writeFileSync(path.join(root, name, 'file'), name);
+      fs.symlinkSync(`../${name}/file`, path.join(root, 'dir', name));
+      fs.chmodSync(path.join(root, name), mode);
+    }
+    const source = new FileSystemDriver({ root });
+    await source.open({});
+    onTestFinished(() => source.close());
+    await asNobody(async () => {
+      const left: Record<string, string> = {};
+      const keys: string[] = [];
+      const leftOut = (key: string, why: string) => void (left[key] = why);
+      for await (const page of source.list({ leftOut })) keys.push(...page.map(({ key }) => key));
+      expect(keys.sort()).toEqual(['a', 'dir/b', 'dir/readable', 'readable/file']);
+      const all = ['dir/lost+found', 'dir/unsearchable', 'lost+found/', 'unsearchable/file'];
+      expect(left).toEqual(Object.fromEntries(all.map((key) => [key, 'this user may not read it'])));
+      // What was asked for by its name is missed.
+      await expect(keysOf(source, 'lost+found/')).rejects.toEqual(denied);
+    });
+    fs.chmodSync(root, 0o000);
+    await asNobody(async () => {
+      await expect(keysOf(source)).rejects.toEqual(denied);
+    });
   });
 
   it('a listing of many directories that may not be entered fails once, with nothing left open', async () => {

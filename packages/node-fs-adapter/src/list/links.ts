@@ -38,6 +38,8 @@ export type LinkTarget = { readonly object: ObjectStat } | Entering | undefined;
 /** Why a link is left out, in words. */
 export const OUTSIDE = "it is a symbolic link out of the root, which links: 'follow' would read";
 const NOWHERE = 'it is a symbolic link that leads nowhere';
+/** Of what this user may not look at, such as `lost+found`. */
+export const DENIED = 'this user may not read it';
 const CIRCLE = 'it is a symbolic link to a directory that the way to it leads through';
 const TOO_MANY = `more than ${MOST_ON_THE_WAY} symbolic links to directories are on the way to it`;
 
@@ -67,6 +69,7 @@ export async function follow(boundary: string, directory: Directory, name: strin
     return stat.isDirectory() ? enter(directory, name, target) : undefined;
   } catch (error) {
     if (hasErrno(error, 'ENOENT', 'ELOOP', 'ENOTDIR')) return { leftOut: NOWHERE };
+    if (hasErrno(error, 'EACCES', 'EPERM')) return { leftOut: DENIED };
     throw error;
   }
 }

@@ -4,6 +4,7 @@ import type { ObjectStat } from '@tiered/core';
 import { onAbort, raceAbort } from '@tiered/core/internal';
 import {
   below,
+  DENIED,
   descend,
   follow,
   OUTSIDE,
@@ -114,6 +115,8 @@ class Walk {
   /** Files and links to be described. */
   readonly #named: Named[] = [];
   readonly #found: ObjectStat[] = [];
+  /** What keys in the directory begin with in which the walk begins. */
+  readonly #start: string;
   #underWay = 0;
   #stopped = false;
   #failure: { readonly error: unknown } | undefined;
@@ -123,6 +126,7 @@ class Walk {
   constructor(options: WalkOptions, start: Directory) {
     this.#options = options;
     this.#directories = [start];
+    this.#start = start.prefix;
   }
 
   /** Resolves to the next page. All pages but the last are full. An empty one is the end. */
@@ -161,9 +165,9 @@ class Walk {
   #startOne(): boolean {
     if (this.#named.length < AHEAD) {
       const entered = this.#entered.pop();
-      if (entered !== undefined) return this.#start(this.#read(entered));
+      if (entered !== undefined) return this.#run(this.#read(entered));
       const directory = this.#directories.pop();
-      if (directory !== undefined) return this.#start(this.#enter(directory));
+      if (directory !== undefined) return this.#run(this.#enter(directory));
     }
     if (this.#found.length >= PAGE + AHEAD) return false;
     const named = this.#named.pop();
@@ -172,7 +176,7 @@ class Walk {
     return true;
   }
 
-  #start(operation: Promise<void>): true {
+  #run(operation: Promise<void>): true {
     this.#underWay += 1;
     operation.then(
       () => this.#end(),
@@ -195,8 +199,19 @@ class Walk {
       const entries = await fs.promises.opendir(directory.realPath, { bufferSize: ENTRIES_AT_ONCE });
       await this.#read({ directory, entries, areNamesSure: !this.#options.isSource });
     } catch (error) {
-      if (!hasErrno(error, 'ENOENT', 'ENOTDIR')) throw error;
+      if (!hasErrno(error, 'ENOENT', 'ENOTDIR')) this.#leaveDenied(directory.prefix, error);
     }
+  }
+
+  /**
+   * Leaves out what this user may not look at in a source, such as `lost+found`. The root is not among it:
+   * that was opened before.
+   * @throws The error, of anything else.
+   */
+  #leaveDenied(key: string, error: unknown): void {
+    const { isSource, leftOut } = this.#options;
+    if (!isSource || key === this.#start || !hasErrno(error, 'EACCES', 'EPERM')) throw error;
+    leftOut?.(key, DENIED);
   }
 
   /** Reads on in a directory until it ends or enough names are there. */
@@ -245,7 +260,7 @@ class Walk {
     const key = named.directory.prefix + named.name;
     this.#underWay += 1;
     fs.lstat(path.join(named.directory.realPath, named.name), { bigint: true }, (error, stat) => {
-      if (error !== null) this.#end(hasErrno(error, 'ENOENT', 'ENOTDIR') ? undefined : error);
+      if (error !== null) this.#endOfMissing(key, error);
       else {
         this.#options.measure?.(stat);
         if (isKeptBeside(key)) {
@@ -253,10 +268,19 @@ class Walk {
           return;
         }
         if (stat.isFile()) this.#found.push(describe(key, stat));
-        else if (stat.isSymbolicLink() && !this.#stopped) this.#start(this.#follow(key, named));
+        else if (stat.isSymbolicLink() && !this.#stopped) this.#run(this.#follow(key, named));
         this.#end();
       }
     });
+  }
+
+  #endOfMissing(key: string, error: unknown): void {
+    try {
+      if (!hasErrno(error, 'ENOENT', 'ENOTDIR')) this.#leaveDenied(key, error);
+      this.#end();
+    } catch (failure) {
+      this.#end(failure);
+    }
   }
 
   async #follow(key: string, { directory, name }: Named): Promise<void> {

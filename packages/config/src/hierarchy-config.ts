@@ -85,6 +85,12 @@ export interface LoadOptions {
    * Default: true.
    */
   readonly model?: boolean | undefined;
+  /**
+   * A directory, as an absolute path, in which tiers of `driver: memory` keep their copies as files: in
+   * `0` those of the first tier, and so on. For programs that open copies themselves. A quota that is a share
+   * is one of its file system. Default: none, and such tiers are in the memory of the process.
+   */
+  readonly memoryDirectory?: string | undefined;
   /** Where `${NAME}` is looked up. Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }

@@ -40,15 +40,16 @@ export interface LoadedConfig {
  */
 export async function loadConfig(
   config: string | URL | HierarchyConfig,
-  { clock = systemClock, baseDirectory = '.', env = process.env, warn, model = true }: LoadOptions = {},
+  options: LoadOptions = {},
 ): Promise<LoadedConfig> {
+  const { clock = systemClock, baseDirectory = '.', env = process.env, warn } = options;
   const document = isFile(config) ? await readDocument(config) : documentOf(config, baseDirectory);
   const { value, variables, problems: unset } = expandVariables(document.value, env);
   const problems = new Problems(document, variables);
   for (const problem of unset) problems.add(problem.path, problem.message);
   const checked = await problems.check([], hierarchySchema, value);
   const context = { baseDirectory: document.baseDirectory, clock };
-  const parts = await partsOf(problems, isMapping(value) ? value : {}, context, model);
+  const parts = await partsOf(problems, isMapping(value) ? value : {}, context, options);
   problems.throwIfAny();
 
   const { source, tiers } = parts;
@@ -111,7 +112,7 @@ async function partsOf(
   problems: Problems,
   { source, tiers, placement, model }: Mapping,
   context: FactoryContext,
-  withModel: boolean,
+  { model: withModel = true, memoryDirectory }: LoadOptions,
 ) {
   const tierList: readonly unknown[] = Array.isArray(tiers) ? tiers : [];
   const needsPlacement = placement !== undefined || tierList.length > 0;
@@ -119,7 +120,7 @@ async function partsOf(
   const hasModel = withModel && typeof model === 'string' && (tiers === undefined || Array.isArray(tiers));
   return {
     source: await levelOf(problems, ['source'], source, sourceSchema, { ...context, role: 'source' }),
-    tiers: await tiersOf(problems, tierList, context),
+    tiers: await tiersOf(problems, tierList, context, memoryDirectory),
     placement: needsPlacement ? await placementOf(problems, placement ?? {}, context) : undefined,
     model: hasModel ? await modelOf(problems, model, { ...context, tiers: tierList.length }) : undefined,
   };

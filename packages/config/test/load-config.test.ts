@@ -54,6 +54,19 @@ describe('loadConfig', () => {
     await hierarchy.close();
   });
 
+  it('[I13] keeps tiers in memory as files in a directory, where programs open copies themselves', async () => {
+    const memory = { ...source, name: 'fast', quota: '8MiB', readDeadlineMs: 5 };
+    const tiers = [memory, { driver: 'fs', root: '/cache', quota: 1 }, { ...source, quota: '50%' }];
+    const given = await loadHierarchyOptions({ source, tiers }, { memoryDirectory: '/dev/shm' });
+    expect(given.source.location).toBeUndefined();
+    expect(given.tiers?.map(({ driver }) => driver.location)).toEqual([
+      'file:///dev/shm/0/',
+      'file:///cache/',
+      'file:///dev/shm/2/',
+    ]);
+    expect(given.tiers?.[0]).toMatchObject({ quota: '8MiB', readDeadlineMs: 5 });
+  });
+
   it('makes a hierarchy that says with the file what it refuses, and no value of a variable', async () => {
     const file = await fileWith('source: { driver: memory }\nscan: false\nmanifest: "${SECRET}"\n');
     const { makeHierarchy } = await loadConfig(file, { env: { SECRET: 'hunter2' } });

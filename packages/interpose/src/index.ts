@@ -3,10 +3,14 @@
  * @module
  */
 export { Interposer, type InterposerStats } from './daemon/interposer.js';
+export { type EpochOfFiles, type OpenedFiles } from './daemon/open-counts.js';
 export { type FarmCounts } from './daemon/farm.js';
 export { type SessionOptions } from './daemon/session.js';
 export { type ProgramWait } from './daemon/waits.js';
 export { hasDaemonAt } from './daemon/session-directory.js';
-export { environmentAt, shimFile } from './shim-file.js';
+export { MemoryDirectory } from './daemon/memory-directory.js';
+export { aboutSession, type SessionAbout } from './daemon/session-about.js';
+export { rescanAt } from './ask-daemon.js';
+export { environmentAt, SESSION_VARIABLE, shimFile } from './shim-file.js';
 export { type AheadCounts } from './replay/ahead.js';
 export { cutTrace, keysOf, mergeTraces, readTrace, traceLine, type TraceEntry } from './replay/trace.js';

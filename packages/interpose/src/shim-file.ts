@@ -3,9 +3,12 @@ import { familySync } from 'detect-libc';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { aboutSession } from './daemon/session-about.js';
 
 /** The environment variable that names the directory of a daemon's session to programs. */
-const VARIABLE = 'TIERED_INTERPOSE';
+export const SESSION_VARIABLE = 'TIERED_INTERPOSE';
+/** The one that tells programs below which path they find the objects. */
+const ROOT_VARIABLE = 'TIERED_ROOT';
 const FILE = 'tiered-shim.so';
 const require = createRequire(import.meta.url);
 
@@ -57,12 +60,17 @@ export function environmentAt(directory: string, env: NodeJS.ProcessEnv = proces
   );
 }
 
-/** The environment in which programs run under the shim, and look into the directory of a daemon. */
+/**
+ * The environment in which programs run under the shim, and look into the directory of a daemon. It names the
+ * path below which they find the objects, too.
+ */
 export function environmentFor(directory: string, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { LD_PRELOAD: others } = env;
   // Behind them, because allocators and sanitizers have to be the first.
   const preloaded = others === undefined || others === '' ? shimFile() : `${others}:${shimFile()}`;
-  return { ...env, LD_PRELOAD: preloaded, [VARIABLE]: directory };
+  const about = aboutSession(directory);
+  const root = about === undefined ? {} : { [ROOT_VARIABLE]: about.root };
+  return { ...env, LD_PRELOAD: preloaded, [SESSION_VARIABLE]: directory, ...root };
 }
 
 /** `LD_PRELOAD` is a list, and nothing in it can be quoted. */

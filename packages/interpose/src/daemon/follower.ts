@@ -1,9 +1,10 @@
-import type { Namespace } from '@tiered/core';
+import type { Clock, Namespace } from '@tiered/core';
 import type { CopyPlace, Placement } from '@tiered/core/placement';
 import type { Ahead } from '../replay/ahead.js';
 import type { Recorder } from '../replay/recorder.js';
 import type { Message } from '../ring/ring.js';
 import type { Farm } from './farm.js';
+import { OpenCounts } from './open-counts.js';
 import { placeForPrograms, type PublishedTable } from './published-table.js';
 import type { Requests } from './requests.js';
 import type { FileKnowledge } from './source-files.js';
@@ -25,19 +26,13 @@ export interface FollowerParts {
   /** What places instead, where it is known what programs will open. */
   readonly ahead?: Ahead | undefined;
   readonly recorder?: Recorder | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 /** What programs did. */
 export interface ProgramCounts {
-  /** How often programs opened files below the root for reading, and how often they got a copy. */
-  readonly opens: number;
-  readonly redirected: number;
-  /** Sizes of the files that were opened in the source. Programs may have read less. */
-  readonly sourceBytes: number;
-  /** Different files that were opened, and their bytes; and how many of them got a copy the first time. */
-  readonly files: number;
-  readonly fileBytes: number;
-  readonly warm: number;
+  /** Opens in the source of files whose copy, of an earlier daemon, was not checked yet. */
+  readonly unchecked: number;
   /** Messages about files that are not known. */
   readonly strange: number;
 }
@@ -48,12 +43,13 @@ export interface ProgramCounts {
  */
 export class Follower {
   readonly #parts: FollowerParts;
-  readonly #counts = { opens: 0, redirected: 0, sourceBytes: 0, files: 0, fileBytes: 0, warm: 0, strange: 0 };
-  /** By object: whether a program has opened it. */
-  #seen = new Uint8Array(1024);
+  readonly #counts = { unchecked: 0, strange: 0 };
+  /** What they opened. */
+  readonly opens: OpenCounts;
 
   constructor(parts: FollowerParts) {
     this.#parts = parts;
+    this.opens = new OpenCounts(parts.namespace, parts.clock);
   }
 
   /** A copy of what was done so far. */
@@ -84,25 +80,22 @@ export class Follower {
       this.#counts.strange += 1;
       return;
     }
-    this.#counts.opens += 1;
+    const level = namespace.levelOf(id);
+    const isUnchecked = kind === 'source' && level < sourceLevel && namespace.directLevelOf(id) !== level;
+    this.opens.opened(id, isUnchecked ? 'unchecked' : kind);
     this.#parts.recorder?.opened(namespace.keyOf(id));
     this.#parts.ahead?.opened(kind, id);
-    if (this.#isFirst(id)) {
-      this.#counts.files += 1;
-      this.#counts.fileBytes += namespace.sizeOf(id);
-      if (kind === 'copy') this.#counts.warm += 1;
-    }
-    const level = namespace.levelOf(id);
     if (kind === 'copy') {
-      this.#counts.redirected += 1;
       files.want(id);
       if (placement?.seesHits === true && level < sourceLevel) placement.hit(id, level);
       return;
     }
-    this.#counts.sourceBytes += namespace.sizeOf(id);
     if (level === sourceLevel) {
       if (this.#parts.ahead === undefined) requests.place(id);
-    } else if (namespace.directLevelOf(id) !== level) requests.check(id);
+    } else if (isUnchecked) {
+      this.#counts.unchecked += 1;
+      requests.check(id);
+    }
   }
 
   /** Checks what an earlier daemon left on the tiers, so that programs read it. */
@@ -113,16 +106,5 @@ export class Follower {
       if (level < sourceLevel && namespace.directLevelOf(id) !== level) requests.check(id);
       if (id % AT_A_TIME === 0) await turn();
     }
-  }
-
-  #isFirst(id: number): boolean {
-    if (id >= this.#seen.length) {
-      const larger = new Uint8Array(Math.max(2 * this.#seen.length, this.#parts.namespace.count));
-      larger.set(this.#seen);
-      this.#seen = larger;
-    }
-    if (this.#seen[id] === 1) return false;
-    this.#seen[id] = 1;
-    return true;
   }
 }

@@ -2,17 +2,26 @@ import type { Hierarchy, HierarchyStats } from '@tiered/core';
 import type { AheadCounts } from '../replay/ahead.js';
 import { environmentFor, shimFile } from '../shim-file.js';
 import type { FarmCounts } from './farm.js';
-import type { ProgramCounts } from './follower.js';
 import { assertOpenable } from './locations.js';
+import type { SessionAbout } from './session-about.js';
+import type { EpochOfFiles, OpenedFiles } from './open-counts.js';
 import { openSession, type Session, type SessionOptions } from './session.js';
 
 /** What programs did, and what was done for them. */
-export interface InterposerStats extends Pick<ProgramCounts, 'opens' | 'redirected' | 'sourceBytes'> {
+export interface InterposerStats extends OpenedFiles {
   /**
-   * How many of the opens can get a copy at best, with this room: the first open of a file only if there was
-   * a copy before, and later ones as far as the tiers have room for all files that were opened.
+   * The same by epochs, where they can be told apart: programs open nearly all files in each, and at least
+   * eight. Else empty.
    */
-  readonly best: number;
+  readonly epochs: readonly EpochOfFiles[];
+  /**
+   * How many of the opens can get a copy at most with this room, if files are placed once they were opened:
+   * not the first open of a file that had no copy, and in each epoch only as many files as fit. Undefined
+   * with a plan or a farm, for which files are placed before.
+   */
+  readonly most: number | undefined;
+  /** Opens in the source of files whose copy, of an earlier daemon, was not checked yet. */
+  readonly unchecked: number;
   /** Opens that could not be counted, because too many came at once or a program died. */
   readonly uncounted: number;
   /** With a plan: what was done ahead of programs. */
@@ -61,6 +70,11 @@ export class Interposer implements AsyncDisposable {
     return this.#session.hierarchy;
   }
 
+  /** What it serves. */
+  get about(): SessionAbout {
+    return this.#session.about;
+  }
+
   /**
    * The environment of a program that is to run under the shim.
    * @param env What it has besides. Default: that of this process.
@@ -73,15 +87,15 @@ export class Interposer implements AsyncDisposable {
   stats(): InterposerStats {
     const { listener, follower, ring, readable, ahead, recorder, farm } = this.#session;
     if (this.#closing === undefined) listener.take();
-    const { opens, redirected, sourceBytes, strange, files, fileBytes, warm } = follower.counts;
+    const { strange, unchecked } = follower.counts;
     const hierarchy = this.hierarchy.stats();
     const room = hierarchy.tiers.reduce((sum, { quotaBytes }) => sum + quotaBytes, 0);
-    const best = warm + Math.floor((opens - files) * Math.min(1, room / Math.max(1, fileBytes)));
+    const isAhead = ahead !== undefined || farm !== undefined;
     return {
-      opens,
-      redirected,
-      sourceBytes,
-      best,
+      ...follower.opens.total,
+      epochs: follower.opens.epochs,
+      most: isAhead ? undefined : follower.opens.most(room),
+      unchecked,
       uncounted: ring.lost + strange,
       failed: readable?.failed ?? NONE_FAILED,
       ahead: ahead?.counts,
@@ -107,11 +121,8 @@ export class Interposer implements AsyncDisposable {
    * @throws As `Hierarchy.rescan` does; `TIERED_CLOSED`; `TIERED_NO_SPACE`. After an abort, what was taken
    * in until then stays.
    */
-  async rescan(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
-    const listed = this.#session.table.beginListing();
-    await this.hierarchy.rescan(options);
-    listed();
-    await this.#session.grow(options.signal);
+  rescan({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
+    return this.#session.rescan(signal);
   }
 
   /** Ends everything. Programs that still run read the source from now on. Idempotent. */

@@ -19,10 +19,9 @@ export function directoryOf({ location }: StorageDriver): string | undefined {
 }
 
 /** A path below which programs find what they find nowhere else. */
-function assertImaginary(root: string, source: StorageDriver, scan: boolean): void {
+function assertImaginary(root: string, source: StorageDriver): void {
   if (directoryOf(source) !== undefined)
     throw configError('root', 'nothing, because the source is a directory', root);
-  if (!scan) throw configError('scan', 'true, because programs find no object that is not known', scan);
   if (path.resolve(root) !== root || root === '/')
     throw configError('root', 'an absolute path without a slash at its end', root);
   const there = fs.statSync(root, { throwIfNoEntry: false });
@@ -35,13 +34,15 @@ function assertImaginary(root: string, source: StorageDriver, scan: boolean): vo
  * @throws TieredError `TIERED_CONFIG_INVALID`
  */
 export function assertOpenable(
-  { source, tiers = [], scan }: HierarchyOptions,
+  { source, tiers = [], scan = source.capabilities.list }: HierarchyOptions,
   root: string | undefined,
   aliases: readonly string[] = [],
 ): void {
+  if (!scan)
+    throw configError('scan', 'true, because programs get copies only of objects that are known', scan);
   if (root !== undefined && aliases.length > 0)
     throw configError('aliases', 'nothing together with root, below which alone objects are found', aliases);
-  if (root !== undefined) assertImaginary(root, source, scan ?? true);
+  if (root !== undefined) assertImaginary(root, source);
   else if (directoryOf(source) === undefined)
     throw new TieredError(
       'TIERED_CONFIG_INVALID',

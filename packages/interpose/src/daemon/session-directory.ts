@@ -6,19 +6,21 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { hasRingMagic } from '../ring/ring.js';
+import { ABOUT } from './session-about.js';
 import { outdateTable } from '../table/writer.js';
 
 /** Memory, where there is such a directory: programs map what is in here. */
-const SHARED_MEMORY = '/dev/shm';
+export const SHARED_MEMORY = '/dev/shm';
 const NAME = 'tiered-interpose-';
 const TABLE = 'table';
 const RING = 'ring';
-const SOCKET = 'socket';
+/** Also of a directory in memory: whose process is gone closed it. */
+export const SOCKET = 'socket';
 const TREE = 'tree';
 const SPOOL = 'spool';
 const LIFELINE = 'lifeline';
 /** All that may be in the directory. */
-const NAMES = [TABLE, `${TABLE}.new`, RING, SOCKET, TREE, SPOOL, LIFELINE];
+const NAMES = [TABLE, `${TABLE}.new`, RING, SOCKET, TREE, SPOOL, LIFELINE, ABOUT];
 /** The longest path that a socket can have. */
 const LONGEST_SOCKET = 107;
 /**
@@ -138,7 +140,7 @@ async function isLeft(directory: string, afterMs: number): Promise<boolean> {
 }
 
 /** How long nothing was said in a directory; undefined for what is no directory of this user's. */
-function silentMs(directory: string): number | undefined {
+export function silentMs(directory: string): number | undefined {
   const stat = fs.lstatSync(directory, { throwIfNoEntry: false });
   if (stat?.uid !== process.getuid?.() || stat?.isDirectory() !== true) return undefined;
   // eslint-disable-next-line no-restricted-properties

@@ -33,6 +33,7 @@ import {
   touch,
   type SessionDirectory,
 } from './session-directory.js';
+import { writeAbout, type SessionAbout } from './session-about.js';
 import { SourceFiles } from './source-files.js';
 import { ServedObjects } from './objects.js';
 import { SessionSocket, type Conversation } from './socket.js';
@@ -99,6 +100,7 @@ export interface Session {
   readonly hierarchy: Hierarchy;
   /** What programs have to be told. */
   readonly directory: string;
+  readonly about: SessionAbout;
   readonly follower: Follower;
   readonly listener: Listener;
   readonly ring: Ring;
@@ -111,9 +113,8 @@ export interface Session {
   readonly farm: Farm | undefined;
   /** What places for those who read by the farm, without a plan. */
   readonly filling: Filling | undefined;
-  readonly table: PublishedTable;
-  /** Takes objects into the table that the hierarchy knows and the table does not. */
-  readonly grow: (signal: AbortSignal | undefined) => Promise<void>;
+  /** Lists the source again, and takes objects into the table that came. */
+  readonly rescan: (signal: AbortSignal | undefined) => Promise<void>;
   /** Ends everything, what was opened last first. */
   readonly close: () => Promise<void>;
 }
@@ -158,6 +159,8 @@ async function openParts(options: SessionOptions, parts: Parts): Promise<Session
   const { spool, onWait } = options;
   const objects = root === undefined ? undefined : parts.add(new ServedObjects({ ...served, spool, onWait }));
   const [realRoot = ''] = tableOptions.roots;
+  const about = { root: realRoot, isImaginary: root !== undefined, tiers: tierPaths };
+  writeAbout(directory.path, about);
   const files = objects?.files ?? parts.add(await SourceFiles.over({ root: realRoot, namespace, describe }));
   const linked = { session: directory.path, tiers: tierPaths, namespace, placeOf };
   const farm = parts.add(await openFarm(options, linked, clock));
@@ -165,9 +168,15 @@ async function openParts(options: SessionOptions, parts: Parts): Promise<Session
   const replay = await openReplay({ ...options, hierarchy, placement, clock }, parts);
 
   const known = { namespace, sourceLevel: tiers.length, placement, table, farm, files, requests };
-  const follower = new Follower({ ...known, ...replay });
+  const follower = new Follower({ ...known, ...replay, clock });
   hierarchy.on('moved', ({ id, place }) => follower.moved(id, place));
-  const socket = parts.add(await SessionSocket.at(directory.socket, conversation(objects)));
+  const rescan = async (under: AbortSignal | undefined) => {
+    const listed = table.beginListing();
+    await hierarchy.rescan({ signal: under });
+    listed();
+    await growing.more(under);
+  };
+  const socket = parts.add(await SessionSocket.at(directory.socket, conversation(objects, rescan)));
   const listener = parts.add(new Listener(ring, clock, (message) => follower.opened(message)));
   const fills = farm !== undefined && replay.ahead === undefined;
   const filling = fills ? parts.add(new Filling(hierarchy, clock)) : undefined;
@@ -184,9 +193,8 @@ async function openParts(options: SessionOptions, parts: Parts): Promise<Session
     return checking;
   });
   return {
-    ...{ hierarchy, table, follower, listener, ring, requests, socket, farm, filling, ...replay },
-    ...{ directory: directory.path, readable: objects?.readable },
-    grow: (under) => growing.more(under),
+    ...{ hierarchy, follower, listener, ring, requests, socket, farm, filling, ...replay },
+    ...{ directory: directory.path, about, readable: objects?.readable, rescan },
     close: () => parts.close(),
   };
 }
@@ -208,12 +216,11 @@ function tableOf(
 }
 
 async function openFarm(
-  { farm, hierarchy: { source, scan = true } }: SessionOptions,
+  { farm, hierarchy: { source } }: SessionOptions,
   parts: Omit<FarmParts, 'directory' | 'root'>,
   clock: Clock,
 ): Promise<Farm | undefined> {
   if (farm === undefined) return undefined;
-  if (!scan) throw configError('scan', 'true, because a farm has links of objects that are known', scan);
   const root = directoryOf(source);
   if (root === undefined)
     throw configError('farm', 'nothing, because its links lead to the source, which is no directory', farm);
@@ -221,11 +228,12 @@ async function openFarm(
   return new Farm({ ...parts, directory: farm, root }, clock);
 }
 
-function conversation(objects: ServedObjects | undefined): Conversation {
+function conversation(objects: ServedObjects | undefined, rescan: Conversation['rescan']): Conversation {
   const needsNone = () =>
     Promise.reject(new TieredError('TIERED_UNSUPPORTED', 'The source is a directory; open its files there.'));
   return {
     readable: (key) => objects?.readable.hold(key) ?? needsNone(),
     complete: (key, signal) => objects?.tree.complete(key, signal) ?? needsNone(),
+    rescan,
   };
 }

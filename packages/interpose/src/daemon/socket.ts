@@ -3,10 +3,11 @@ import fs from 'node:fs';
 import net from 'node:net';
 import { errnoOf } from './errno.js';
 
-/** What a question begins with, as in src-c/ask.h. Behind it are a key, and a NUL. */
+/** What a question begins with, as in src-c/ask.h; `r` is of ask-daemon.ts. A key is behind it, and a NUL. */
 const KINDS = new Map([
   ['o', 'readable'],
   ['d', 'complete'],
+  ['r', 'rescan'],
 ] as const);
 /** The longest message that means something: a letter, the longest path, and a NUL. */
 const MOST_BYTES = 4098;
@@ -28,6 +29,8 @@ export interface Conversation {
   readonly readable: (key: string) => Promise<HeldCopy>;
   /** Makes a directory list all its files. */
   readonly complete: (directory: string, signal: AbortSignal) => Promise<void>;
+  /** Lists the source again. */
+  readonly rescan: (signal: AbortSignal) => Promise<void>;
 }
 
 /** Where programs reach the daemon. */
@@ -102,7 +105,7 @@ export class SessionSocket {
   }
 
   async #take(connection: net.Socket, message: string): Promise<HeldCopy | undefined> {
-    const { readable, complete } = this.#conversation;
+    const { readable, complete, rescan } = this.#conversation;
     const kind = KINDS.get(message.slice(0, 1) as 'o');
     const text = message.slice(1);
     let copy: HeldCopy | undefined;
@@ -110,14 +113,21 @@ export class SessionSocket {
       if (kind === undefined) connection.destroy();
       else {
         if (kind === 'readable') copy = await readable(text);
-        else await complete(text, this.#closing.signal);
+        else if (kind === 'complete') await complete(text, this.#closing.signal);
+        else await rescan(this.#closing.signal);
         connection.write(`+${copy?.path ?? ''}\0`);
       }
     } catch (error) {
-      connection.write(`-${errnoOf(error)}\0`);
+      // Programs know numbers; of a listing, people are told.
+      const told = kind === 'rescan' ? ownWords(error) : errnoOf(error);
+      connection.write(`-${told}\0`);
     }
     return copy;
   }
+}
+
+function ownWords(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replaceAll('\0', ' ');
 }
 
 /** The messages of a connection, without their NUL. Ends after one that is too long. */

@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from '@tiered/core';
 import fs from 'node:fs';
 import tty from 'node:tty';
+import { inheritedDescriptors } from './inherited-descriptors.js';
 import type { Terminal } from '../progress.js';
 
 /** Where a command writes, and its clock. */
@@ -15,10 +16,14 @@ export interface CommandHost {
   /** For messages and progress: standard error. If nobody hears them, the command works all the same. */
   readonly terminal: Terminal;
   readonly clock: Clock;
+  /** Descriptors from 3 on that programs get which it starts. Default: none. */
+  readonly descriptors?: readonly number[];
 }
 
 /** The process itself. Whoever reads its output may end before it does, as `head`: that is no failure. */
 export function processHost(): CommandHost {
+  // Before the streams, which open terminals anew.
+  const descriptors = inheritedDescriptors();
   const { stdout: output, stderr: terminal } = process;
   output.on('error', (error: NodeJS.ErrnoException) => {
     if (output.listenerCount('error') > 1) return;
@@ -27,7 +32,7 @@ export function processHost(): CommandHost {
   });
   terminal.on('error', () => undefined);
   leaveLostTerminals();
-  return { write: (text) => void output.write(text), output, terminal, clock: systemClock };
+  return { write: (text) => void output.write(text), output, terminal, clock: systemClock, descriptors };
 }
 
 /** Node restores the state of terminals at its end, and aborts if one is gone. It leaves out those closed. */

@@ -4,9 +4,11 @@ import { calibrateCommand } from './commands/calibrate.js';
 import { configCommand } from './commands/config.js';
 import { daemonCommand } from './commands/daemon.js';
 import { doctorCommand } from './commands/doctor.js';
+import { envCommand } from './commands/env.js';
 import { gcCommand } from './commands/gc.js';
 import { indexCommand } from './commands/index-samples.js';
 import { inspectCommand } from './commands/inspect.js';
+import { rescanCommand } from './commands/rescan.js';
 import { runCommand } from './commands/run.js';
 import { simulateCommand } from './commands/simulate.js';
 import { statsCommand } from './commands/stats.js';
@@ -52,6 +54,8 @@ export function tieredCommand(host: CommandHost): Command {
       .addCommand(simulateCommand(host))
       .addCommand(runCommand(host))
       .addCommand(daemonCommand(host))
+      .addCommand(envCommand(host))
+      .addCommand(rescanCommand(host))
       .addCommand(traceCommand(host))
   );
 }

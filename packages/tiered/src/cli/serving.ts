@@ -1,15 +1,27 @@
 import type { Command } from 'commander';
 import { repeated } from './repeated.js';
 
-/** What the option --config of commands names that serve a hierarchy to programs. */
-export const SERVED = 'a configuration whose tiers are directories, and its source, unless --root is given';
+/** What the source of such commands is. */
+export const SOURCE = 'a directory, s3://bucket/prefix/, gs://... or az://...';
 
 /** Adds the options that say how a hierarchy is served to programs. */
 export function addServingOptions(command: Command): Command {
   return command
+    .option('--config <file>', 'a configuration, in place of a source and --tier')
+    .option(
+      '--tier <place:quota>',
+      'such as /nvme/cache:200GiB, /nvme/cache:80% or ram:8GiB (in /dev/shm), fastest first; may be repeated',
+      repeated,
+      [],
+    )
+    .option(
+      '--manifest <file>',
+      'beside a source: keeps the list of its objects in this file, so that the next start does not list them; "tiered rescan" makes it anew',
+    )
     .option(
       '--root <path>',
-      'for a source that is no directory, such as a bucket: the path below which programs find its objects',
+      'for a source that is no directory: the path below which programs find its objects, $TIERED_ROOT; default: ' +
+        '/tiered/BUCKET/PREFIX',
     )
     .option(
       '--farm <directory>',
@@ -28,4 +40,12 @@ export function addServingOptions(command: Command): Command {
       repeated,
       [],
     );
+}
+
+/** Adds the option that names a daemon. */
+export function addSessionOption(command: Command): Command {
+  return command.option(
+    '--at <directory>',
+    'that of the daemon; default: of the one that this program was started with ($TIERED_INTERPOSE)',
+  );
 }

@@ -12,6 +12,22 @@ export interface MonitorLook {
   readonly placed: readonly { readonly key: string; readonly level: number }[];
   /** Undefined while nothing is read through a prefetcher. */
   readonly prefetcher?: PrefetcherLook | undefined;
+  /** What programs opened that the process serves; undefined where it serves none. */
+  readonly programs?: ProgramsLook | undefined;
+}
+
+/** What is said of programs that know nothing of tiers. */
+export interface ProgramsLook {
+  /** The path below which they find the objects. */
+  readonly root: string;
+  /** How often they opened files, and how often they got a copy. */
+  readonly opens: number;
+  readonly redirected: number;
+  /** Sizes of the files that they opened in the source, and as copies. */
+  readonly sourceBytes: number;
+  readonly copyBytes: number;
+  /** From 1 on; 0 where epochs cannot be told apart. */
+  readonly epoch: number;
 }
 
 /** What is said of the latest prefetcher. */

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import http from 'node:http';
 import path from 'node:path';
-import type { MonitorLook, PrefetcherLook } from './look.js';
+import type { MonitorLook, PrefetcherLook, ProgramsLook } from './look.js';
 import { isStale, SOCKET_SUFFIX } from './sockets.js';
 
 /** Options of `serveMonitor`. */
@@ -14,6 +14,8 @@ export interface MonitorOptions {
   readonly directory: string;
   /** What is said of prefetching. Default: nothing. */
   readonly prefetcher?: (() => Prefetcher | undefined) | undefined;
+  /** What is said of programs that are served. Default: nothing. */
+  readonly programs?: (() => ProgramsLook) | undefined;
   /** Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
 }
@@ -41,7 +43,7 @@ const TIMEOUT_MS = 5_000;
  */
 export async function serveMonitor(
   hierarchy: Hierarchy,
-  { directory, prefetcher, clock = systemClock }: MonitorOptions,
+  { directory, prefetcher, programs, clock = systemClock }: MonitorOptions,
 ): Promise<Monitor> {
   await mkdir(directory, { recursive: true, mode: 0o700 }).catch(() => {
     // Making the socket fails with an error that says more.
@@ -60,6 +62,7 @@ export async function serveMonitor(
     hierarchy: hierarchy.stats(),
     placed,
     prefetcher: prefetcherLook(prefetcher?.()),
+    programs: programs?.(),
   });
   const server = http.createServer(
     { requestTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS },

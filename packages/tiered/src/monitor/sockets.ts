@@ -2,12 +2,21 @@ import { assertTrusted } from '@tiered/prefetch/internal';
 import { TieredError } from '@tiered/core';
 import { readdir } from 'node:fs/promises';
 import http from 'node:http';
+import os from 'node:os';
 import { json } from 'node:stream/consumers';
 import path from 'node:path';
 import type { MonitorLook } from './look.js';
 
 /** How the names of sockets end. */
 export const SOCKET_SUFFIX = '.sock';
+
+/**
+ * Where commands of this user offer their sockets if nobody says where: in the directory that the system has
+ * for what a user runs, else in that of temporary files.
+ */
+export function ownSockets({ XDG_RUNTIME_DIR: own = '' }: NodeJS.ProcessEnv = process.env): string {
+  return path.join(own === '' ? os.tmpdir() : own, `tiered-${process.getuid?.() ?? 'run'}`);
+}
 
 /** Milliseconds after which a process that does not answer is passed over: it may be stopped, or compute. */
 const TIMEOUT_MS = 1_000;

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { lateText } from '../../src/cli/actions/interposer.js';
+import { lateText } from '../../src/cli/actions/summary.js';
 import { tiered } from './run-tiered.js';
 
 const NOBODY = 65534;
@@ -117,16 +117,6 @@ it('doctor shows a wrong value, as "config check" does', async () => {
   expect((await tiered('config', 'check', wrong)).messages).toContain(found);
   expect((await tiered('doctor', wrong)).out).toContain(found);
   expect((await tiered('doctor', wrong, '--json')).out).toContain('got \\"abc\\"');
-});
-
-it('run says which option a bucket needs', async () => {
-  const bucket = await configured('bucket.json', {
-    source: { driver: 's3', root: undefined, bucket: 'b', endpoint: 'http://127.0.0.1:9', attempts: 1 },
-  });
-  const { code, messages } = await tiered('run', '--config', bucket, '--', 'true');
-  expect(messages).toContain('The source, s3:b, is no directory: add the path');
-  expect(messages).toContain('--root /some/path');
-  expect(code).toBe(2);
 });
 
 it('a fault of a tier is a line of the command, without advice for programmers', async () => {

@@ -3,7 +3,8 @@ import fs from 'node:fs';
 import os from 'node:os';
 import { getSystemErrorMap } from 'node:util';
 import { messageOf } from '../../doctor/finding.js';
-import type { Terminal } from '../../progress.js';
+import type { CommandHost } from '../host.js';
+import { stdioWith } from '../inherited-descriptors.js';
 
 /** A terminal sends these to all processes in front of it, so the program gets them anyway. */
 const OF_TERMINALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT'];
@@ -14,15 +15,16 @@ const NOT_STARTED = 126;
 const SIGNALLED = 128;
 
 /**
- * Runs a program to its end, with the input and output of this process, and with the signals that it gets.
+ * Runs a program to its end, with the input, output and other descriptors that this process was started with,
+ * and with the signals that it gets.
  * Resolves to the exit code: 128 and the number of the signal that ended the program, 127 if there is no such
  * program, and 126 if it cannot be started.
- * @param terminal Told why it cannot be started, and which signals it cannot get.
+ * @param host Its terminal is told why it cannot be started, and which signals it cannot get.
  */
 export async function runChild(
   [file = '', ...args]: readonly string[],
   env: NodeJS.ProcessEnv,
-  terminal: Terminal,
+  { terminal, descriptors = [] }: Pick<CommandHost, 'terminal' | 'descriptors'>,
 ): Promise<number> {
   let program: ChildProcess | undefined;
   const pass = (signal: NodeJS.Signals): void => {
@@ -31,7 +33,7 @@ export async function runChild(
   // Before the program begins: what nobody expects ends this process, or (SIGUSR1) starts its debugger.
   for (const signal of PASSED_ON) process.on(signal, pass);
   try {
-    const child = spawn(file, args, { env, stdio: 'inherit' });
+    const child = spawn(file, args, { env, stdio: stdioWith(descriptors) });
     program = child;
     return await new Promise<number>((resolve, reject) => {
       child.on('error', (error: NodeJS.ErrnoException) => {

@@ -1,24 +1,27 @@
-import { formatBytes } from '@tiered/core';
+import { loadConfig, type LoadedConfig } from '@tiered/config';
+import { formatBytes, parseBytes } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import {
   Interposer,
   keysOf,
+  MemoryDirectory,
   mergeTraces,
   readTrace,
-  type InterposerStats,
   type ProgramWait,
 } from '@tiered/interpose';
 import { ListingProgress, ProgressBar } from '../../progress.js';
 import type { CommandHost } from '../host.js';
 import fs from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { messageOf } from '../../doctor/finding.js';
 import { assertNotTaken } from './daemon-at.js';
-import { countOf, percentOf } from './words.js';
-import { levelsIn } from './levels-in.js';
+import { directoryOf } from './look.js';
+import { countOf } from './words.js';
+import { offerMonitor } from './watched.js';
+import { defaultRoot, servedConfig, type ServedOptions } from './served-config.js';
 
 /** How a hierarchy is served to programs. */
-export interface ServingOptions {
+interface ServingOptions extends Pick<ServedOptions, 'tier'> {
   /** The path below which programs find objects of a source that is no directory. */
   readonly root?: string | undefined;
   /** A directory for links to what is read. */
@@ -29,36 +32,69 @@ export interface ServingOptions {
   readonly replay: readonly string[];
 }
 
-/** The same, from a configuration. */
-export interface InterposerOptions extends ServingOptions {
-  readonly config: string;
+/** The same, of something. */
+export interface InterposerOptions extends ServingOptions, ServedOptions {
   /** The directory of its session. */
   readonly at?: string | undefined;
 }
 
-/** Opens the hierarchy of a configuration for programs, and shows what takes longer than two seconds. */
-export async function openInterposer(
+/** A hierarchy that is served to programs. */
+export interface Served extends AsyncDisposable {
+  readonly interposer: Interposer;
+  /** Ends everything. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a hierarchy for programs, and shows what takes longer than two seconds. Tiers in memory are in a
+ * directory that ends with it.
+ */
+export async function openServed(
   host: CommandHost,
-  { config, root, farm, alias, record, replay, at }: InterposerOptions,
+  options: InterposerOptions,
+  signal: AbortSignal,
+): Promise<Served> {
+  await assertUsable(options);
+  const memory = await MemoryDirectory.make();
+  try {
+    const config = await loadConfig(await servedConfig(options), {
+      clock: host.clock,
+      model: false,
+      memoryDirectory: memory.path,
+      warn: (line) => host.terminal.write(`warning: ${line}\n`),
+    });
+    await tellOfMemory(host, memory, config);
+    const interposer = await openInterposer(host, config, options, signal);
+    await offerMonitor(host, interposer, config);
+    const close = () => interposer.close().finally(() => memory.close());
+    return { interposer, close, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await memory.close();
+    throw error;
+  }
+}
+
+async function openInterposer(
+  { terminal, clock }: CommandHost,
+  { hierarchy }: LoadedConfig,
+  { root, farm, alias, record, replay, at }: InterposerOptions,
   signal: AbortSignal,
 ): Promise<Interposer> {
-  await assertUsable({ record, replay, at });
-  const hierarchy = await levelsIn(host, config);
   let listing: ListingProgress | undefined;
-  const bar = new ProgressBar(host.terminal, host.clock, 'telling programs of objects');
-  const links = new ProgressBar(host.terminal, host.clock, 'making links');
+  const bar = new ProgressBar(terminal, clock, 'telling programs of objects');
+  const links = new ProgressBar(terminal, clock, 'making links');
   try {
     return await Interposer.open({
       hierarchy,
-      root: root === undefined ? undefined : path.resolve(root),
+      root: root === undefined ? defaultRoot(hierarchy.source) : path.resolve(root),
       farm,
       aliases: alias,
       record,
       plan: replay.length === 0 ? undefined : keysOf(mergeTraces(replay.map(readTrace))),
       at,
       signal,
-      onWait: (wait) => host.terminal.write(`${waitText(wait, hierarchy.source.name)}\n`),
-      onHierarchy: (made) => (listing = new ListingProgress(made, host.terminal, host.clock)),
+      onWait: (wait) => terminal.write(`${waitText(wait, hierarchy.source.name)}\n`),
+      onHierarchy: (made) => (listing = new ListingProgress(made, terminal, clock)),
       onTable: (objects, of) => {
         listing?.stop();
         bar.update(objects, of);
@@ -75,6 +111,41 @@ export async function openInterposer(
   }
 }
 
+/** What programs wait for, in words. */
+function waitText({ key, ms, count }: ProgramWait, source: string): string {
+  const who = count === 1 ? 'A program waits' : `${countOf(count, 'open', 'opens')} wait, the first of them`;
+  return `${who} for ${JSON.stringify(key)}, which has not come from ${source} in ${Math.round(ms / 1000)} s.`;
+}
+
+/** Says below which path programs find the objects, where nobody has named one. */
+export function tellRoot(
+  { terminal }: CommandHost,
+  { root }: InterposerOptions,
+  { about, hierarchy }: Interposer,
+): void {
+  if (about.isImaginary && root === undefined)
+    terminal.write(
+      `The objects of ${hierarchy.stats().source.driver} are files below ${about.root} ($TIERED_ROOT).\n`,
+    );
+}
+
+/** Says which tiers in memory have less room there than their quotas: that is all that they will hold. */
+async function tellOfMemory(
+  { terminal }: CommandHost,
+  memory: MemoryDirectory,
+  { hierarchy: { tiers = [] } }: LoadedConfig,
+): Promise<void> {
+  const { bavail, bsize } = await statfs(memory.path);
+  for (const [level, { driver, quota }] of tiers.entries()) {
+    const isInMemory = directoryOf(driver)?.startsWith(`${memory.path}/`) === true;
+    if (isInMemory && parseBytes(quota) > bavail * bsize)
+      terminal.write(
+        `warning: tier ${level} is to hold ${formatBytes(parseBytes(quota))} in memory, and ${path.dirname(memory.path)} has ` +
+          `${formatBytes(bavail * bsize)} free; make it larger (docker run --shm-size), or the quota smaller.\n`,
+      );
+  }
+}
+
 /**
  * Finds what would be found only when the source is listed, which may take minutes.
  * @throws TieredError `TIERED_CONFIG_INVALID`; the system's error for a trace that cannot be read
@@ -88,61 +159,4 @@ async function assertUsable({
   if (record !== undefined && fs.lstatSync(record, { throwIfNoEntry: false }) !== undefined)
     throw configError('--record', 'a path at which there is nothing', record);
   for (const file of replay) fs.accessSync(file, fs.constants.R_OK);
-}
-
-/** Of planned opens for which the copy came too late: what that means, and whether to do anything. */
-export function lateText({ late, placed }: { readonly late: number; readonly placed: number }): string {
-  if (late === 0) return 'All planned opens found what was placed for them.';
-  const read = `${countOf(late, 'planned open')} came before the copy, and read the source as without a plan`;
-  return late <= placed
-    ? `${read}: that costs nothing, and the others were spared the wait.`
-    : `${read}. That is most of them: the program reads faster than the source gives. Give the tiers more room, or leave out --replay, which gains little here.`;
-}
-
-/** What programs wait for, in words. */
-function waitText({ key, ms, count }: ProgramWait, source: string): string {
-  const who = count === 1 ? 'A program waits' : `${countOf(count, 'open', 'opens')} wait, the first of them`;
-  return `${who} for ${JSON.stringify(key)}, which has not come from ${source} in ${Math.round(ms / 1000)} s.`;
-}
-
-/** What programs did, in words. */
-export function summaryOf({
-  opens,
-  redirected,
-  sourceBytes,
-  uncounted,
-  best,
-  failed,
-  ahead,
-  farm,
-  unrecorded,
-  hierarchy,
-}: InterposerStats): string {
-  const { source, tiers } = hierarchy;
-  const held = tiers.reduce((sum, { usedBytes }) => sum + usedBytes, 0);
-  const lines = [
-    `${countOf(opens, 'file was', 'files were')} opened, ${percentOf(redirected, opens)} of them on tiers; ` +
-      `with this room it can be ${percentOf(Math.max(best, redirected), opens)}.`,
-    `Programs read at most ${formatBytes(sourceBytes)} from the source, and ${formatBytes(source.readBytes)} ` +
-      `were copied to tiers in ${countOf(source.reads, 'request')}. They hold ${formatBytes(held)} now.`,
-  ];
-  if (uncounted > 0) lines.push(`${countOf(uncounted, 'open')} could not be counted.`);
-  if (ahead !== undefined)
-    lines.push(
-      `${countOf(ahead.placed, 'object was', 'objects were')} placed ahead and ${ahead.evicted.toLocaleString('en')} evicted; ${countOf(ahead.unplanned, 'open was', 'opens were')} not planned.`,
-      lateText(ahead),
-    );
-  if (farm !== undefined)
-    lines.push(
-      `Of ${countOf(farm.links, 'link')} of the farm, ${farm.toCopies.toLocaleString('en')} led to copies.` +
-        (farm.wrong === 0
-          ? ''
-          : ` ${countOf(farm.wrong, 'link')} could not be changed; the last one because: ${messageOf(farm.lastError)}`),
-    );
-  if (unrecorded > 0) lines.push(`${countOf(unrecorded, 'open')} could not be recorded.`);
-  if (failed.count > 0)
-    lines.push(
-      `${countOf(failed.count, 'open')} failed; the last one because: ${messageOf(failed.lastError)}`,
-    );
-  return lines.join('\n');
 }

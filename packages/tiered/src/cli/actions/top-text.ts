@@ -1,5 +1,5 @@
 import { formatBytes, statsBetween, type HierarchyStats } from '@tiered/core';
-import type { MonitorLook, PrefetcherLook } from '../../monitor/look.js';
+import type { MonitorLook, PrefetcherLook, ProgramsLook } from '../../monitor/look.js';
 import type { Watched } from '../../monitor/sockets.js';
 import { countOf, percentOf } from './words.js';
 
@@ -18,7 +18,7 @@ export function watchedText(now: readonly Watched[], before: readonly Watched[])
 }
 
 function lookText(look: MonitorLook, earlier: MonitorLook | undefined): string {
-  const { pid, forMs, hierarchy, placed, prefetcher } = look;
+  const { pid, forMs, hierarchy, placed, prefetcher, programs } = look;
   const seconds = (forMs - (earlier?.forMs ?? 0)) / 1000;
   const stats = earlier === undefined ? hierarchy : statsBetween(earlier.hierarchy, hierarchy);
   const rateOf = ({ reads, bytes }: { readonly reads: number; readonly bytes: number }) =>
@@ -28,7 +28,7 @@ function lookText(look: MonitorLook, earlier: MonitorLook | undefined): string {
   const { source, placement } = stats;
   const [latest] = placed;
   return [
-    `process ${pid}, watched for ${Math.round(forMs / 1000)} s: ${sharesText(stats)}`,
+    `process ${pid}, watched for ${Math.round(forMs / 1000)} s: ${programs === undefined ? sharesText(stats) : programsText(programs, earlier?.programs)}`,
     ...stats.tiers.map(({ level, driver, usedBytes, quotaBytes, reads, readBytes, readable, writable }) => {
       const state = readable && writable ? '' : '; out of service';
       const full = `${formatBytes(usedBytes)} of ${formatBytes(quotaBytes)} (${percentOf(usedBytes, quotaBytes)})`;
@@ -45,6 +45,20 @@ function lookText(look: MonitorLook, earlier: MonitorLook | undefined): string {
 function sharesText({ reads }: HierarchyStats): string {
   const { total, fromTiers } = reads;
   return total === 0 ? 'no reads' : `${percentOf(fromTiers, total)} of ${countOf(total, 'read')} from tiers`;
+}
+
+/** What programs opened, since the look before this one if there is one. */
+export function programsText(now: ProgramsLook, earlier?: ProgramsLook): string {
+  const of = (name: 'opens' | 'redirected' | 'sourceBytes' | 'copyBytes') =>
+    now[name] - (earlier?.[name] ?? 0);
+  const [opens, copyBytes] = [of('opens'), of('copyBytes')];
+  const all = copyBytes + of('sourceBytes');
+  const where = now.epoch === 0 ? '' : `epoch ${now.epoch}, `;
+  if (opens === 0) return `${where}no file was opened below ${now.root}`;
+  return (
+    `${where}${percentOf(of('redirected'), opens)} of ${countOf(opens, 'file')} opened on tiers, ` +
+    `${formatBytes(copyBytes)} of ${formatBytes(all)} (${percentOf(copyBytes, all)})`
+  );
 }
 
 /** How often the source gave the dataset, since the beginning. */

@@ -1,7 +1,7 @@
 import { loadConfig } from '@tiered/config';
 import { TieredError } from '@tiered/core';
 import { createLogUpdate } from 'log-update';
-import { askAll, type Watched } from '../../monitor/sockets.js';
+import { askAll, ownSockets, type Watched } from '../../monitor/sockets.js';
 import type { CommandHost } from '../host.js';
 import { watchedText } from './top-text.js';
 
@@ -43,23 +43,21 @@ async function directoryOf(
   config: string | undefined,
   directory: string | undefined,
 ): Promise<string> {
-  if (config === undefined && directory !== undefined) return directory;
-  if (config === undefined || directory !== undefined)
+  if (config === undefined) return directory ?? ownSockets();
+  if (directory !== undefined)
     throw new TieredError(
       'TIERED_CONFIG_INVALID',
       'top: expected a configuration, or --directory; it says whom to watch',
     );
   const { monitor } = await loadConfig(config, { clock: host.clock });
-  if (monitor !== undefined) return monitor;
-  throw new TieredError(
-    'TIERED_CONFIG_INVALID',
-    `${config} names no monitor; add "monitor: ./run", and processes that open it by openDataset offer a socket there.`,
-  );
+  // Those that "tiered run" and "tiered daemon" serve are there then.
+  return monitor ?? ownSockets();
 }
 
 function nobody(directory: string): TieredError {
   return new TieredError(
     'TIERED_NOT_FOUND',
-    `Nobody offers a socket in ${directory}; start the training, or have it call openDataset with monitor, or serveMonitor.`,
+    `Nobody offers a socket in ${directory}; start the training by "tiered run", or name a directory there as "monitor" in its ` +
+      'configuration, or in its calls of openDataset or serveMonitor.',
   );
 }

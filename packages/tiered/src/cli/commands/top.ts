@@ -7,7 +7,10 @@ import { positive, positiveWhole } from '../numbers.js';
 export function topCommand(host: CommandHost): Command {
   return new Command('top')
     .summary('Watches trainings while they run')
-    .argument('[config]', 'a configuration that names its monitor')
+    .argument(
+      '[config]',
+      'a configuration that names its monitor; default: what this user serves by "tiered run" and "tiered daemon"',
+    )
     .option(
       '--directory <path>',
       'in place of a configuration: the directory of the sockets, as in the option monitor of openDataset',

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { describeShim, temporaryDirectory } from '../../packages/interpose/test/helpers.js';
 import { LineProcess, type LineProcessOptions } from '../../tools/processes/line-process.js';
-import { IN_DIRECTORIES, READING, type Line } from './file-calls.js';
+import { CHANGING, IN_DIRECTORIES, READING, REFUSED, type Line } from './file-calls.js';
 
 /** Each starts two programs: half a second. */
 const RUNS = inject('nightly') ? 1000 : 60;
@@ -139,7 +139,8 @@ const sequence = (calls: readonly fc.Arbitrary<Line>[]) =>
 describeShim('random sequences of file calls', () => {
   it.each([
     ['[I1] [I2] a directory', real, [...READING, ...IN_DIRECTORIES]],
-    ['[I7] a root that is not there', imaginary, READING],
+    ['[I15] a directory that is changed', real, [...READING, ...CHANGING]],
+    ['[I7] a root that is not there', imaginary, [...READING, ...REFUSED]],
   ] as const)(
     'say under the shim what they say without it, below %s',
     { timeout: TIMEOUT_MS },

@@ -4,7 +4,8 @@ import fs from 'node:fs';
 /** What `programs/file-calls.py` is asked: a call, and its arguments. Or what the daemon does meanwhile. */
 export type Line = readonly [string, ...unknown[]];
 
-const { O_RDONLY, O_NOFOLLOW, O_DIRECTORY } = fs.constants;
+const { O_RDONLY, O_RDWR, O_WRONLY, O_CREAT, O_EXCL, O_TRUNC, O_APPEND, O_NOFOLLOW, O_DIRECTORY } =
+  fs.constants;
 /** Node knows no names for these. */
 const O_PATH = 0o10000000;
 const O_CLOEXEC = 0o2000000;
@@ -67,6 +68,43 @@ export const READING: readonly fc.Arbitrary<Line>[] = [
   read.map((one) => ['fork', one] as const),
   fc.oneof(call('place', file), call('evict', file), call('settle')),
 ];
+
+const writing = fc.constantFrom(
+  ...[O_RDWR, O_WRONLY, O_WRONLY | O_APPEND, O_WRONLY | O_TRUNC, O_RDWR | O_CREAT],
+  ...[O_WRONLY | O_CREAT | O_TRUNC, O_WRONLY | O_CREAT | O_EXCL, O_RDONLY | O_CREAT, O_RDONLY | O_TRUNC],
+);
+const text = fc.constantFrom('', 'x', 'some words');
+const time = fc.constantFrom(0, 1_000_000_007);
+
+/** What changes files, of these names, or tries to. */
+const changing = (names: fc.Arbitrary<string>): readonly fc.Arbitrary<Line>[] => [
+  call('open', slot, name, writing, where),
+  fc.oneof(call('write', slot, text), call('pwrite', slot, text, offset), call('ftruncate', slot, count)),
+  call('fopen', names, fc.constantFrom('r+', 'w', 'a', 'w+', 'a+', 'wx'), offset, count),
+  fc.oneof(call('unlink', names), call('rename', names, names), call('truncate', names, count)),
+  fc.oneof(call('link', names, names), call('symlink', file, names), call('mkdir', names)),
+  fc.oneof(call('chmod', names, fc.constantFrom(0o600, 0o644)), call('utime', names, time)),
+];
+
+/** Also what was not there, and directories, of which nobody goes on to what is above. */
+const places = fc.oneof(
+  { weight: 2, arbitrary: file },
+  fc.constantFrom(
+    '/new',
+    '/d/new',
+    '/d',
+    '/d/e',
+    '//a.bin',
+    '/d/../a.bin',
+    '/d/e/../b.bin',
+    ':a.bin',
+    ':c.txt',
+  ),
+);
+export const CHANGING = [...changing(places), call('rmdir', places)];
+
+/** What has one error for more than one reason below a root that is not there is left out. */
+export const REFUSED = changing(file);
 
 /** What is not the same below a root that is not there: the path of the working directory. */
 export const IN_DIRECTORIES: readonly fc.Arbitrary<Line>[] = [

@@ -9,6 +9,7 @@
  */
 #include "imaginary.h"
 #include "real.h"
+#include "written.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -50,6 +51,7 @@ APART int error_of(enum intent intent, int directory, const char *path) {
 static bool is_refused(enum intent intent, int directory, const char *path) {
   int error = imaginary_may_be(path) ? error_of(intent, directory, path) : 0;
   if (error != 0) errno = error;
+  else if (intent == CHANGE) written_at(directory, path);
   return error != 0;
 }
 
@@ -175,6 +177,7 @@ static bool is_rename_refused(const struct two_paths *paths) {
   int to = imaginary_may_be(paths->to) ? error_of(MAKE, paths->to_directory, paths->to) : 0;
   int error = from != 0 && from != EROFS ? from : (from != 0) == (to != 0) ? from : EXDEV;
   if (error != 0) errno = error;
+  else written_renamed(paths->from_directory, paths->from, paths->to_directory, paths->to);
   return error != 0;
 }
 

@@ -5,6 +5,7 @@
 #include "real.h"
 #include "redirect.h"
 #include "twins.h"
+#include "written.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -65,13 +66,11 @@ static inline int original(int fd, const char *path, const struct left *left) {
   return fd;
 }
 
-/*
- * Whether what is done with a file may be what must not be done with a copy. New files are none, nor are
- * directories.
- */
-static bool may_write(int flags) {
-  bool is_new = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
-  return !is_for_reading(flags) && !is_new && (flags & (O_PATH | O_DIRECTORY)) == 0;
+/* Whether what is done with a file may be what must not be done with a copy. Directories are none. */
+static bool may_write(int flags) { return !is_for_reading(flags) && (flags & (O_PATH | O_DIRECTORY)) == 0; }
+
+static bool may_change(int flags) {
+  return (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) != 0;
 }
 
 /* The function behind; `directory` is that of openat. */
@@ -80,9 +79,11 @@ typedef int (*open_function)(int directory, const char *path, int flags, mode_t 
 __attribute__((noinline)) static int open_for_writing(open_function next, int directory, const char *path,
                                                       int flags, mode_t mode) {
   struct original original;
-  const char *to = path_to_write(directory, path, flags & O_NOFOLLOW, &original);
-  if (to == NULL) return -1;
-  return none_of_ours(to == path ? next(directory, path, flags, mode) : real_open(to, flags, mode));
+  bool is_new = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+  const char *to = is_new ? path : path_to_write(directory, path, flags & O_NOFOLLOW, &original);
+  if (to == NULL && path != NULL) return -1;
+  int fd = none_of_ours(to == path ? next(directory, path, flags, mode) : real_open(to, flags, mode));
+  return may_change(flags) ? written_by(fd, directory, to) : fd;
 }
 
 static inline int open_by(open_function next, int directory, const char *path, int flags, mode_t mode) {

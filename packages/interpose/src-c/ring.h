@@ -21,6 +21,12 @@
 /* What a program did: read a copy, or the source. */
 enum ring_kind { RING_COPY = 1, RING_SOURCE = 2 };
 
+/* What programs changed of the source, see written.c. Directories are renamed, which changes all below. */
+enum ring_change { RING_FILES = 1, RING_DIRECTORIES = 2 };
+
+/* Behind the messages, in words: a bit for each file and directory that was changed, by a hash. */
+#define RING_WRITTEN ((1ULL << 20) / 64)
+
 /* Each part that somebody else writes has a line of the cache to itself. */
 struct ring_header {
   char magic[8];
@@ -35,6 +41,9 @@ struct ring_header {
   uint8_t most_space[56];
   /* Messages that there was no room for. */
   uint64_t lost;
+  uint8_t last_space[56];
+  /* What was changed, as bits of `ring_change`. Written by programs, seldom. */
+  uint64_t written;
 };
 
 struct ring {
@@ -46,5 +55,13 @@ struct ring {
 bool ring_open(struct ring *ring, const char *path);
 /* Leaves a message. */
 void ring_post(const struct ring *ring, enum ring_kind kind, uint64_t generation, uint64_t slot);
+
+/* What was changed, as bits. */
+uint64_t ring_written(const struct ring *ring);
+/* Notes something that was changed, and says whether that was done. */
+void ring_write(const struct ring *ring, enum ring_change change, uint64_t hash);
+bool ring_has(const struct ring *ring, uint64_t hash);
+/* Notes in the ring of the next daemon what is noted in that of the one before. */
+void ring_pass_on(const struct ring *ring, const struct ring *next);
 
 #endif

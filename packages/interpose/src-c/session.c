@@ -71,6 +71,7 @@ static void map_next(void) {
   bool is_mapped = next < MOST_TABLES && map_at(next);
   if (is_mapped) {
     if (tables[next].is_imaginary) __atomic_store_n(&session_is_imaginary, true, __ATOMIC_RELAXED);
+    if (next > 0) ring_pass_on(&rings[next - 1], &rings[next]);
     open_tiers(&tables[next]);
     mapped = next + 1;
     __atomic_store_n(&session_last, &tables[next], __ATOMIC_RELEASE);
@@ -162,6 +163,8 @@ void session_confine(void) {
 void session_tell(const struct table *table, enum ring_kind kind, uint64_t slot) {
   ring_post(&rings[table - tables], kind, table->generation, slot);
 }
+
+const struct ring *session_ring(const struct table *table) { return &rings[table - tables]; }
 
 const void *session_address(size_t *size) {
   *size = sizeof address;

@@ -43,6 +43,8 @@ void session_confine(void);
 extern bool session_is_confined;
 /* Tells the daemon which file was opened. Never waits. Keeps errno. */
 void session_tell(const struct table *table, enum ring_kind kind, uint64_t slot);
+/* That of the daemon of a table. */
+const struct ring *session_ring(const struct table *table);
 /* Where the daemon listens, and the size of that. */
 const void *session_address(size_t *size);
 

@@ -8,6 +8,7 @@
 #include "originals.h"
 #include "real.h"
 #include "redirect.h"
+#include "written.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -24,10 +25,16 @@ static FILE *original_stream(FILE *stream, const char *path) {
   return stream;
 }
 
+static FILE *written_stream(FILE *stream, const char *path) {
+  if (stream != NULL) written_by(fileno(stream), AT_FDCWD, path);
+  return original_stream(stream, path);
+}
+
 /* What fopen opens a file with. */
 static int flags_of(const char *mode) {
   int flags = mode[0] == 'r' ? O_RDONLY : O_WRONLY | O_CREAT | (mode[0] == 'w' ? O_TRUNC : O_APPEND);
   if (strchr(mode, '+') != NULL) flags = (flags & ~O_ACCMODE) | O_RDWR;
+  if (strchr(mode, 'x') != NULL) flags |= O_EXCL;
   return strchr(mode, 'e') != NULL ? flags | O_CLOEXEC : flags;
 }
 
@@ -42,7 +49,7 @@ static FILE *fopen_imaginary(int fd, const char *mode) {
 __attribute__((noinline)) static FILE *fopen_for_writing(const char *path, const char *mode) {
   struct original original;
   const char *to = path_to_write(AT_FDCWD, path, 0, &original);
-  return to == NULL && path != NULL ? NULL : original_stream(real_fopen(to, mode), to);
+  return to == NULL && path != NULL ? NULL : written_stream(real_fopen(to, mode), to);
 }
 
 static FILE *fopen_any(const char *path, const char *mode) {
@@ -119,7 +126,7 @@ static FILE *freopen_imaginary(int opened_at, const char *mode, FILE *stream) {
 __attribute__((noinline)) static FILE *freopen_for_writing(const char *path, const char *mode, FILE *stream) {
   struct original original;
   const char *to = path_to_write(AT_FDCWD, path, 0, &original);
-  return to == NULL ? not_reopened(mode, stream) : original_stream(real_freopen(to, mode, stream), to);
+  return to == NULL ? not_reopened(mode, stream) : written_stream(real_freopen(to, mode, stream), to);
 }
 
 /* The same file in another mode: to be read, it stays the copy; else it is the source's file. */
@@ -134,7 +141,8 @@ static FILE *freopen_same(const char *mode, FILE *stream) {
   if (to == NULL) return not_reopened(mode, stream);
   FILE *opened = real_freopen(to == held ? NULL : to, mode, stream);
   if (opened != NULL && was_copy && to == held) unmark(fileno(opened), MARK_OTHER);
-  else original_stream(opened, NULL);
+  else if (reads_only(mode)) original_stream(opened, NULL);
+  else written_stream(opened, NULL);
   return opened;
 }
 

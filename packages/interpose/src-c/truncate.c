@@ -2,6 +2,7 @@
 #include "imaginary.h"
 #include "originals.h"
 #include "real.h"
+#include "written.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -32,6 +33,7 @@ static int truncate_any(const char *path, off_t length) {
   struct original original;
   const char *to = path_to_write(AT_FDCWD, path, 0, &original);
   if (to == NULL && path != NULL) return -1;
+  written_at(AT_FDCWD, to);
   return ((int (*)(const char *, off_t))real_symbol(&next_truncate, "truncate64"))(to, length);
 }
 

@@ -165,6 +165,18 @@ describeShim('an interposer', () => {
     expect(Number(said)).toBe(Math.floor(mtimeMs));
   });
 
+  it('[I15] finds by itself what others change in the source', async () => {
+    const dataset = makeDataset(KEYS);
+    const interposer = await serve(dataset, { rescanEveryMs: 20 });
+    await readAll(interposer, dataset);
+    await interposer.idle();
+    const [changed = ''] = filesOf(dataset);
+    const dropped = new Promise((resolve) => interposer.hierarchy.once('dropped', resolve));
+    fs.writeFileSync(changed, 'another file, of another size');
+    await dropped;
+    expect(await readAll(interposer, dataset)).toEqual({ source: 1, copies: 19 });
+  });
+
   it('keeps its files from other users', async () => {
     const directory = (await serve(makeDataset(KEYS))).environment()['TIERED_INTERPOSE'] ?? '';
     const modes = ['.', 'table', 'ring', 'socket'].map(

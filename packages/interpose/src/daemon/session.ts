@@ -25,6 +25,7 @@ import { Parts } from './parts.js';
 import { placeForPrograms, PublishedTable } from './published-table.js';
 import type { Readable } from './readable.js';
 import { Requests } from './requests.js';
+import { RESCAN_MS, Rescans } from './rescans.js';
 import { RootWatch } from './root-watch.js';
 import {
   makeSessionDirectory,
@@ -80,6 +81,12 @@ export interface SessionOptions {
   readonly farm?: string | undefined;
   /** A file at which there is nothing, to which it is written down what programs open. Default: none. */
   readonly record?: string | undefined;
+  /**
+   * Milliseconds between two listings of the source, by which it is found what others changed there; 0 for
+   * none. A listing that takes longer than a twentieth of that is followed by a longer pause. Default:
+   * 300,000 for a directory that is scanned, else 0, as listings of buckets are paid for.
+   */
+  readonly rescanEveryMs?: number | undefined;
   /** Ends the opening. */
   readonly signal?: AbortSignal | undefined;
   /** Called with the hierarchy before it is opened, to listen to its events. */
@@ -113,7 +120,7 @@ export interface Session {
   readonly farm: Farm | undefined;
   /** What places for those who read by the farm, without a plan. */
   readonly filling: Filling | undefined;
-  /** Lists the source again, and takes objects into the table that came. */
+  /** Lists the source again, and takes in what came since. */
   readonly rescan: (signal: AbortSignal | undefined) => Promise<void>;
   /** Ends everything, what was opened last first. */
   readonly close: () => Promise<void>;
@@ -192,6 +199,8 @@ async function openParts(options: SessionOptions, parts: Parts): Promise<Session
     ending.abort(closedError());
     return checking;
   });
+  const everyMs = options.rescanEveryMs ?? (root === undefined && given.scan !== false ? RESCAN_MS : 0);
+  if (everyMs > 0) parts.add(new Rescans(rescan, everyMs, clock));
   return {
     ...{ hierarchy, follower, listener, ring, requests, socket, farm, filling, ...replay },
     ...{ directory: directory.path, about, readable: objects?.readable, rescan },

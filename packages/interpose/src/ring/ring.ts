@@ -8,6 +8,8 @@ const AT = { slots: 8, head: 64, tail: 128, lost: 192 } as const;
 
 /** As many as programs leave in a tenth of a second that open 600,000 files a second. */
 const SLOTS = 2 ** 16;
+/** Behind the messages: what programs note of files that they change, for each other. */
+const WRITTEN_BYTES = 2 ** 17;
 const LAPS = 65_535;
 /** More come in no time, and numbers are exact up to here. */
 const MOST_MESSAGES = 2 ** 52;
@@ -64,7 +66,7 @@ export class Ring {
   /** Makes a ring. The directory belongs to this user, and nobody else may write there. */
   constructor(path: string, clock: Clock) {
     this.#clock = clock;
-    const first = Buffer.alloc(HEADER_BYTES + 8 * SLOTS);
+    const first = Buffer.alloc(HEADER_BYTES + 8 * SLOTS + WRITTEN_BYTES);
     first.write(MAGIC, 'latin1');
     first.writeBigUInt64LE(BigInt(SLOTS), AT.slots);
     // All of it, so that its memory is there: a program that maps a hole dies where there is no room to fill

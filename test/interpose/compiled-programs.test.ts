@@ -20,6 +20,11 @@ const KEYS = ['a.bin', 'deep/é 1.bin'];
 const PROGRAMS = {
   'C stdio': { compiler: ['cc', 'reads.c'], args: ['fopen'], isReached: true },
   'C++ ifstream': { compiler: ['c++', 'ifstream.cc'], args: [], isReached: true },
+  'a sanitizer of gcc': {
+    compiler: ['cc', '-fsanitize=address', 'reads.c'],
+    args: ['fopen'],
+    isReached: true,
+  },
   'syscall(SYS_openat)': { compiler: ['cc', 'reads.c'], args: ['syscall'], isReached: false },
   'a static program': { compiler: ['cc', '-static', 'reads.c'], args: ['fopen'], isReached: false },
 };
@@ -45,6 +50,25 @@ describeShim('a compiled program', () => {
         }
       },
     );
+  });
+
+  describeWith('musl-gcc', 'bash tools/servers/install.sh musl', () => {
+    it.each(['fopen', 'syscall'])('[I2] is left alone if it has the library musl: %s', async (how) => {
+      const dataset = makeDataset(KEYS, { bytes: 100_000 });
+      const interposer = await serve(dataset);
+      for (const key of KEYS) await interposer.hierarchy.place(key);
+      await interposer.idle();
+      const program = await compiled(['musl-gcc', 'reads.c']);
+      for (const key of KEYS) {
+        const { stdout, stderr } = await promisify(execFile)(program, [how, path.join(dataset.source, key)], {
+          encoding: 'buffer',
+          env: interposer.environment(),
+        });
+        expect(Buffer.compare(stdout, dataset.contents.get(key) ?? Buffer.alloc(0))).toBe(0);
+        expect(stderr.toString()).toBe('');
+      }
+      expect(interposer.stats().opens).toBe(0);
+    });
   });
 
   describeWith('cc', INSTALL_CC, () => {

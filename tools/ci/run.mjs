@@ -30,11 +30,11 @@ const steps = [
   { name: 'checks', command: 'npm run check' },
   { name: 'docs', command: 'npm run docs' },
   // Without them, the tests fail that need a real S3 server, a browser, frameworks in Python or
-  // compilers of Rust and Go, or record system calls, and the tests and benches that need a slow file
+  // compilers of Rust, Go and musl, or record system calls, and the tests and benches that need a slow file
   // system.
   {
     name: 'servers',
-    command: 'bash tools/servers/install.sh swift fuse strace squashfs chromium frameworks rust go',
+    command: 'bash tools/servers/install.sh swift fuse strace squashfs chromium frameworks rust go musl',
   },
   { name: 'tests', command: 'npm run test:all --', tests: true },
   // Where the native part is not available: its own tests are skipped.

@@ -3,11 +3,11 @@
 # (tools/fuse), the recorder of system calls of the tests of power cuts, the browser that opens the documentation,
 # what the frameworks of the tests of @tiered/interpose need of Debian (the rest: node tools/frameworks/build.js), the
 # compilers of the other programs of these tests, and what looks for mistakes in C (valgrind, clang):
-# bash tools/servers/install.sh [swift|radosgw|fuse|strace|squashfs|chromium|frameworks|rust|go|valgrind|clang]...
+# bash tools/servers/install.sh [swift|radosgw|fuse|strace|squashfs|chromium|frameworks|rust|go|musl|valgrind|clang]...
 # Without arguments, all. Needs apt-get, and root or sudo.
 set -euo pipefail
 
-ALL=(swift radosgw fuse strace squashfs chromium frameworks rust go valgrind clang)
+ALL=(swift radosgw fuse strace squashfs chromium frameworks rust go musl valgrind clang)
 
 packages_of() {
   case $1 in
@@ -20,6 +20,7 @@ packages_of() {
     frameworks) echo python3-venv python3-torch python3-torchvision python3-numpy python3-pil python3-h5py fio g++ ;;
     rust) echo rustc gcc libc6-dev ;;
     go) echo golang-go gcc libc6-dev ;;
+    musl) echo musl-tools gcc libc6-dev ;;
     valgrind) echo gcc libc6-dev valgrind ;;
     clang) echo clang-14 libclang-rt-14-dev ;;
     *) echo "There is no '$1': choose ${ALL[*]}." >&2 && return 1 ;;

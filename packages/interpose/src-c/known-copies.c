@@ -44,7 +44,7 @@ static unsigned forks;
 
 static void count_fork(void) { forks++; }
 
-__attribute__((constructor)) static void begin(void) { pthread_atfork(NULL, NULL, count_fork); }
+__attribute__((constructor)) static void begin(void) { real_atfork(count_fork); }
 
 static struct entry *entry_of(int fd) { return fd >= 0 && fd < MOST ? &entries[fd] : NULL; }
 

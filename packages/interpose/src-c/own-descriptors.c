@@ -26,7 +26,7 @@ static bool is_raised;
 /* Another thread may have raised it when the process was forked, which this process does not have. */
 static void after_fork(void) { __atomic_store_n(&is_raised, false, __ATOMIC_RELEASE); }
 
-__attribute__((constructor)) static void begin(void) { pthread_atfork(NULL, NULL, after_fork); }
+__attribute__((constructor)) static void begin(void) { real_atfork(after_fork); }
 
 /* Of times so far away that they are too many it is other ones, and the same each time. */
 static int64_t nanoseconds(const struct statx_timestamp *time) {

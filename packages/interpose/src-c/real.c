@@ -6,9 +6,32 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Musl has neither, and its loader ends programs for which it does not find what a library needs. */
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *library)
+    __attribute__((weak));
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
+bool real_is_glibc(void) { return gnu_get_libc_version != NULL; }
+
+void real_atfork(void (*child)(void)) {
+  if (__register_atfork != NULL) __register_atfork(NULL, NULL, child, &__dso_handle);
+}
+
+/* Functions of 64 bits, by the names that they have in musl. */
+static void *find_in_musl(const char *name) {
+  char plain[32];
+  const char *bits = strstr(name, "64");
+  if (bits == NULL || strlen(name) >= sizeof plain) return NULL;
+  memcpy(plain, name, (size_t)(bits - name));
+  strcpy(plain + (bits - name), bits + 2);
+  return dlsym(RTLD_NEXT, plain);
+}
+
 /* Found twice at worst, and the same both times. */
 void *find_symbol(void **known, const char *name) {
   void *found = dlsym(RTLD_NEXT, name);
+  if (found == NULL && !real_is_glibc()) found = find_in_musl(name);
   __atomic_store_n(known, found, __ATOMIC_RELAXED);
   return found;
 }

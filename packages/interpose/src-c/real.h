@@ -16,6 +16,11 @@ static inline void *real_symbol(void **known, const char *name) {
   return found != NULL ? found : find_symbol(known, name);
 }
 
+/* Whether the program has the library that this one is for. In others nothing is redirected. */
+bool real_is_glibc(void);
+/* Has something done in each child that is forked. */
+void real_atfork(void (*child)(void));
+
 int real_open(const char *path, int flags, mode_t mode);
 int real_openat(int directory, const char *path, int flags, ...);
 /* For fortified programs: ends the process where a mode is missing. */

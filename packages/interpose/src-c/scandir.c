@@ -24,7 +24,7 @@ __attribute__((constructor)) static void find_all(void) {
 }
 
 /* What this thread's caller chooses by. */
-static __thread choose_function chosen_by;
+static __thread choose_function chosen_by __attribute__((tls_model("initial-exec")));
 
 /* The entry lies in the memory of the stream, and is copied from there once it is chosen. */
 static int choose_file(const struct dirent *entry) {

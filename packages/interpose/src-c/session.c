@@ -100,12 +100,12 @@ __attribute__((constructor)) static void begin(void) {
   owner = getpid();
   const char *directory = getenv(VARIABLE);
   address.sun_family = AF_UNIX;
-  bool is_named = directory != NULL && directory[0] == '/' &&
+  bool is_named = real_is_glibc() && directory != NULL && directory[0] == '/' &&
                   join(ring_path, sizeof ring_path, directory, "ring") &&
                   join(lifeline_path, sizeof lifeline_path, directory, "lifeline") &&
                   join(address.sun_path, sizeof address.sun_path, directory, "socket");
   if (is_named && join(table_path, sizeof table_path, directory, "table")) {
-    pthread_atfork(NULL, NULL, after_fork);
+    real_atfork(after_fork);
     map_next();
   }
   errno = error;

@@ -54,7 +54,7 @@ static void belongs_here(void) { owner = getpid(); }
 
 __attribute__((constructor)) static void begin(void) {
   belongs_here();
-  pthread_atfork(NULL, NULL, belongs_here);
+  real_atfork(belongs_here);
 }
 
 static struct entry *entry_of(int fd) { return fd >= 0 && fd < MOST_WATCHED ? &entries[fd] : NULL; }

@@ -70,7 +70,10 @@ export function environmentFor(directory: string, env: NodeJS.ProcessEnv): NodeJ
   const preloaded = others === undefined || others === '' ? shimFile() : `${others}:${shimFile()}`;
   const about = aboutSession(directory);
   const root = about === undefined ? {} : { [ROOT_VARIABLE]: about.root };
-  return { ...env, LD_PRELOAD: preloaded, [SESSION_VARIABLE]: directory, ...root };
+  // A sanitizer that gcc links as a library insists on being the first, although it works behind the shim.
+  const { ASAN_OPTIONS: options = '' } = env;
+  const asan = ['verify_asan_link_order=0', ...(options === '' ? [] : [options])].join(':');
+  return { ...env, LD_PRELOAD: preloaded, ASAN_OPTIONS: asan, [SESSION_VARIABLE]: directory, ...root };
 }
 
 /** `LD_PRELOAD` is a list, and nothing in it can be quoted. */

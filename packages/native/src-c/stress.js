@@ -8,6 +8,7 @@ import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
+import { setImmediate } from 'node:timers';
 
 const FILES = 20;
 const SIZE = 300_000;

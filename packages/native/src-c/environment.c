@@ -78,11 +78,11 @@ static void await_turn(napi_env env, struct pool *pool) {
   call_deliver(env, pool, TURN, 0, false);
 }
 
-static void tell_of_job(napi_env env, struct pool *pool, struct job *job) {
+static void tell_of_job(napi_env env, struct pool *pool, struct job *job, bool was_taken) {
   napi_value keep;
   bool is_over;
   if (job->is_settled) return;
-  uint32_t done = progress_of(pool, job, &is_over);
+  uint32_t done = progress_of(pool, job, was_taken, &is_over);
   if (!is_over && !job->has_progress) return;
   if (napi_get_reference_value(env, job->keep, &keep) == napi_ok)
     job->told = job->kind->deliver(env, job, keep, job->told, done);
@@ -112,7 +112,7 @@ void go_on(napi_env env, struct pool *pool) {
       await_turn(env, pool);
       break;
     }
-    tell_of_job(env, pool, job);
+    tell_of_job(env, pool, job, false);
   }
   drop_pool(pool);
 }
@@ -129,7 +129,7 @@ static void on_wake(napi_env env, napi_value unused, void *context, void *data) 
     napi_handle_scope scope;
     next = job->posted_after;
     napi_open_handle_scope(env, &scope);
-    tell_of_job(env, pool, job);
+    tell_of_job(env, pool, job, true);
     napi_close_handle_scope(env, scope);
     drop_job(pool, job);
   }

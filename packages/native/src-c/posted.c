@@ -32,10 +32,10 @@ static bool is_unused(const struct job *job) {
   return job->is_abandoned && job->users == 0 && !job->is_committing;
 }
 
-uint32_t progress_of(struct pool *pool, struct job *job, bool *is_over) {
+uint32_t progress_of(struct pool *pool, struct job *job, bool was_taken, bool *is_over) {
   pthread_mutex_lock(&pool->lock);
-  /* From here on it may be posted again. */
-  job->is_posted = false;
+  /* From here on it may be posted again. One that was not taken may be among those that are posted. */
+  if (was_taken) job->is_posted = false;
   *is_over = job->done == job->count || is_unused(job);
   uint32_t done = job->done;
   job->told_busy_ns = job->busy_ns;

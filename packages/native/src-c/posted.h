@@ -6,8 +6,8 @@
 
 /* Jobs that have something to tell, each with a reference. */
 struct job *take_posted(struct pool *pool, bool *has_ended);
-/* How far a job has come: items done, and whether it has ended. */
-uint32_t progress_of(struct pool *pool, struct job *job, bool *is_over);
+/* How far a job has come, which was taken by take_posted or not: items done, and whether it has ended. */
+uint32_t progress_of(struct pool *pool, struct job *job, bool was_taken, bool *is_over);
 
 /* What follows is for whoever holds the lock. */
 

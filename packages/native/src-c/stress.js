@@ -8,6 +8,7 @@ import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
+// eslint-disable-next-line no-restricted-imports -- it loads nothing else, not even the clock
 import { setImmediate } from 'node:timers';
 
 const FILES = 20;

@@ -50,12 +50,12 @@ def note(path):
 
 
 def described(said):
-    """Directories differ in their sizes and modes."""
-    name = NAMES.get((said.st_dev, said.st_ino), "new")
+    """Directories differ in their sizes and modes. The inode of a file that was removed may be used again."""
     if stat.S_ISDIR(said.st_mode):
-        return ["directory", name]
-    is_old = TIMES.get(name) == said.st_mtime_ns
-    return [oct(said.st_mode), said.st_size, said.st_uid, said.st_gid, name, "as it was" if is_old else "changed"]
+        return "directory"
+    name = NAMES.get((said.st_dev, said.st_ino))
+    is_old = name is not None and TIMES.get(name) == said.st_mtime_ns
+    return [oct(said.st_mode), said.st_size, said.st_uid, said.st_gid, name if is_old else "changed"]
 
 
 def close_slot(slot):

@@ -37,7 +37,8 @@ describeShim('a daemon', () => {
       environment: Record<string, string>;
       paths: { path: string; isWritten: boolean }[];
     };
-    expect(Object.keys(environment).sort()).toEqual(['LD_PRELOAD', 'TIERED_INTERPOSE', 'TIERED_ROOT']);
+    const names = ['ASAN_OPTIONS', 'LD_PRELOAD', 'TIERED_INTERPOSE', 'TIERED_ROOT'];
+    expect(Object.keys(environment).sort()).toEqual(names);
     expect(paths).toEqual([
       { path: at, isWritten: true },
       ...[environment['LD_PRELOAD'], dataset.source, ...dataset.tiers].map((one) => ({

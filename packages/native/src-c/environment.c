@@ -87,11 +87,14 @@ static void tell_of_job(napi_env env, struct pool *pool, struct job *job, bool w
   if (napi_get_reference_value(env, job->keep, &keep) == napi_ok)
     job->told = job->kind->deliver(env, job, keep, job->told, done);
   job->has_rest = job->told < done;
-  if (job->has_rest) {
-    await_turn(env, pool);
-    if (!job->has_progress) return;
-  } else if (is_over) settle(env, pool, job);
-  call_deliver(env, pool, job->id, job->told, is_over && !job->has_rest);
+  if (job->has_rest) await_turn(env, pool);
+  if (job->has_rest && !job->has_progress) return;
+  /* Once it is settled, nobody may hold it any more. */
+  double id = job->id;
+  uint32_t told = job->told;
+  bool has_ended = is_over && !job->has_rest;
+  if (has_ended) settle(env, pool, job);
+  call_deliver(env, pool, id, told, has_ended);
 }
 
 static struct job *job_with_rest(struct pool *pool) {

@@ -11,7 +11,15 @@ import { fileURLToPath } from 'node:url';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { describeShim, temporaryDirectory } from '../../packages/interpose/test/helpers.js';
 import { LineProcess, type LineProcessOptions } from '../../tools/processes/line-process.js';
-import { CHANGING, IN_DIRECTORIES, READING, REFUSED, type Line } from './file-calls.js';
+import {
+  CHANGING,
+  CLOSE_ALL,
+  IN_DIRECTORIES,
+  mayChangeOpened,
+  READING,
+  REFUSED,
+  type Line,
+} from './file-calls.js';
 
 /** Each starts two programs: half a second. */
 const RUNS = inject('nightly') ? 1000 : 60;
@@ -114,6 +122,9 @@ async function differ(place: Place, copied: readonly string[], lines: readonly L
   ]);
   try {
     for (const [number, one] of lines.entries()) {
+      if (mayChangeOpened(one))
+        for (const close of CLOSE_ALL)
+          await Promise.all(programs.map((each) => each.ask(JSON.stringify(close))));
       const [what, file] = one;
       if (what === 'place') await interposer.hierarchy.place(`${name}${String(file)}`).catch(() => undefined);
       else if (what === 'evict') await placement.evict(`${name}${String(file)}`).catch(() => false);

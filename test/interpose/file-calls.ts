@@ -103,6 +103,20 @@ const places = fc.oneof(
 );
 export const CHANGING = [...changing(places), call('rmdir', places)];
 
+const BY_NAME = ['unlink', 'rename', 'truncate', 'link', 'symlink', 'mkdir', 'chmod', 'utime', 'rmdir'];
+
+/**
+ * Whether a call may change a file that is open already. What is open as a copy stays the copy, so programs
+ * close what they have open before.
+ */
+export function mayChangeOpened([what, , by, given]: Line): boolean {
+  if (what === 'open') return (Number(given) & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)) !== 0;
+  return what === 'fopen' ? !String(by).startsWith('r') || by === 'r+' : BY_NAME.includes(what);
+}
+
+/** Closes all that a program has open. */
+export const CLOSE_ALL: readonly Line[] = [0, 1, 2, 3].map((each) => ['close', each]);
+
 /** What has one error for more than one reason below a root that is not there is left out. */
 export const REFUSED = changing(file);
 

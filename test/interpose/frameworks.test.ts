@@ -17,12 +17,10 @@ const ARRAYS = {
   'shutil.copyfile': 3,
 };
 
-/** What PyTorch shares it opens for writing, in the source. */
 const TORCH = {
   'torch.load': 1,
   'torch.load legacy': 1,
   'torch.from_file': 8,
-  'torch.from_file shared': 0,
   'FloatStorage.from_file': 8,
   'DataLoader of files, 0 workers': 8,
   'DataLoader of files, 2 workers': 8,

@@ -12,7 +12,8 @@
 bool roots_look(struct table *table);
 /*
  * The same, if something was mounted or taken away since the last look, or the daemon sees other mounts.
- * False if that is so, or cannot be told: who opens a file just now opens it in the source.
+ * False if that has changed which paths lead there, or if it cannot be told: who opens a file just now opens
+ * it in the source.
  */
 bool roots_look_again(struct table *table);
 

@@ -1,11 +1,11 @@
-import { memoryFor, raceAbort, sourceChanged, type OperationScope } from '@tiered/core/internal';
+import { sourceChanged, type OperationScope } from '@tiered/core/internal';
 import type { PlacementHost } from '@tiered/core/placement';
 import type { CopyIndex } from '../copies/copy-index.js';
 import type { VerifiedReader } from '../copies/verified-reader.js';
 import type { Fills } from '../fill/fills.js';
 import type { Reading } from '../served-reads.js';
 import type { Range } from '../source/range-reads.js';
-import type { Origin } from './origin.js';
+import { readInNewMemory, type Origin } from './origin.js';
 
 /** What reading a copy touches. */
 export interface CopyOriginParts {
@@ -45,10 +45,8 @@ export class CopyOrigin implements Origin {
     this.#instead = instead;
   }
 
-  async read(reading: Reading): Promise<Uint8Array> {
-    const target = memoryFor(this.#range.length, this.#range.object.key);
-    await raceAbort(this.readInto(target, reading), reading.signal);
-    return target;
+  read(reading: Reading): Promise<Uint8Array> {
+    return readInNewMemory(this, this.#range, reading);
   }
 
   async readInto(target: Uint8Array, reading: Reading): Promise<void> {

@@ -1,9 +1,9 @@
 import { isTieredError } from '@tiered/core';
-import { allEnded, memoryFor, raceAbort } from '@tiered/core/internal';
+import { allEnded } from '@tiered/core/internal';
 import type { ObjectFill } from '../fill/object-fill.js';
 import type { Reading } from '../served-reads.js';
 import type { Range } from '../source/range-reads.js';
-import type { Origin } from './origin.js';
+import { readInNewMemory, type Origin } from './origin.js';
 
 /** A range that a fill brings: all of it. */
 export class FillOrigin implements Origin {
@@ -37,10 +37,8 @@ export class SplicedOrigin implements Origin {
     this.#rest = rest;
   }
 
-  async read(reading: Reading): Promise<Uint8Array> {
-    const target = memoryFor(this.#range.length, this.#range.object.key);
-    await raceAbort(this.readInto(target, reading), reading.signal);
-    return target;
+  read(reading: Reading): Promise<Uint8Array> {
+    return readInNewMemory(this, this.#range, reading);
   }
 
   async readInto(target: Uint8Array, reading: Reading): Promise<void> {

@@ -1,8 +1,10 @@
+import { memoryFor, raceAbort } from '@tiered/core/internal';
 import type { Reading } from '../served-reads.js';
+import type { Range } from '../source/range-reads.js';
 
 /**
- * Where the bytes of a range are: in a copy, in a fill, in the source, or in two of these. What it is was
- * decided when it was made.
+ * Where the bytes of a range are: in a copy, in a fill, in the source, or in two of these. That was decided
+ * when it was made.
  */
 export interface Origin {
   /**
@@ -17,4 +19,15 @@ export interface Origin {
    * old one is left in the target then. What the source throws.
    */
   readInto(target: Uint8Array, reading: Reading): Promise<void>;
+}
+
+/** Reads the range of an origin that only fills targets. The reader may leave while its memory is filled. */
+export async function readInNewMemory(
+  origin: Pick<Origin, 'readInto'>,
+  { object, length }: Range,
+  reading: Reading,
+): Promise<Uint8Array> {
+  const target = memoryFor(length, object.key);
+  await raceAbort(origin.readInto(target, reading), reading.signal);
+  return target;
 }

@@ -47,7 +47,7 @@ export class SessionSocket {
     const socket = new SessionSocket(conversation);
     socket.#server.listen({ path, backlog: MOST_CONNECTIONS });
     await once(socket.#server, 'listening');
-    // Who cannot connect reads the source, or finds that an object cannot be read.
+    // A program that cannot connect reads the source, or finds that an object cannot be read.
     socket.#server.on('error', () => undefined);
     fs.chmodSync(path, 0o600);
     return socket;

@@ -1,9 +1,22 @@
+import { FOLDERS } from './tools/ladder.js';
+
+/** A rule for each folder of a package: it imports none of those after it in `FOLDERS`. */
+const oneWay = Object.entries(FOLDERS).flatMap(([name, folders]) =>
+  folders.slice(0, -1).map((folder, at) => ({
+    name: `${name}-one-way`,
+    severity: 'error',
+    from: { path: `^packages/${name}/src/${folder}/` },
+    to: { path: `^packages/${name}/src/(${folders.slice(at + 1).join('|')})/` },
+  })),
+);
+
 /**
  * No two modules import each other, not even their types: each can be read, tested and moved with what it
  * imports, and nothing else. And what is optional stays so.
  */
 export default {
   forbidden: [
+    ...oneWay,
     { name: 'no-cycle', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'interpose-is-optional',

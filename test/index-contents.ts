@@ -1,6 +1,6 @@
 import { systemClock } from '@tiered/core';
 import { tagOf } from '@tiered/core/internal';
-import { IndexClient } from '../packages/tiering/src/tier/index/index-client.js';
+import { IndexClient } from '../packages/tiering/src/index/index-client.js';
 import { indexOf, type Place } from './training.js';
 
 /** What the index of a tier says. */

@@ -6,7 +6,7 @@ import { Hierarchy, MemoryDriver } from '@tiered/core';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { lru, PlacementHandler } from '@tiered/tiering';
 import { expect, it, onTestFinished } from 'vitest';
-import { indexThreads } from '../packages/tiering/src/tier/index/index-client.js';
+import { indexThreads } from '../packages/tiering/src/index/index-client.js';
 
 const OBJECTS = 40;
 const SIZE = 20_000;

@@ -37,3 +37,24 @@ export const LADDER = {
     'interpose',
   ],
 };
+
+/**
+ * Folders that import one way only, each from those before it, by package. `npm run cycles` holds the sources
+ * to it.
+ */
+export const FOLDERS = {
+  tiering: [
+    'memory',
+    'tier',
+    'source',
+    'index',
+    'store',
+    'plans',
+    'policies',
+    'ledger',
+    'survey',
+    'fill',
+    'admission',
+    'origins',
+  ],
+};

@@ -1,11 +1,11 @@
 import type { OperationOptions } from '@tiered/core';
 import { loadChecksum, type OperationScope } from '@tiered/core/internal';
-import type { PlacementHost } from '@tiered/core/placement';
-import { CopyIndex } from './copies/copy-index.js';
-import { Fills } from './fill/fills.js';
-import { FlushUrgency } from './fill/flush-urgency.js';
-import { MemoryBudget } from './fill/memory-budget.js';
-import { Writers } from './fill/writers.js';
+import type { PlacementHost, PlacementStats } from '@tiered/core/placement';
+import { CopyIndex } from './ledger/copy-index.js';
+import { Fills } from './admission/fills.js';
+import { FlushUrgency } from './memory/flush-urgency.js';
+import { MemoryBudget } from './memory/memory-budget.js';
+import { Writers } from './memory/writers.js';
 import { Origins } from './origins/origins.js';
 import type { PlacementPolicy } from './policies/policy.js';
 import type { ChunkSize } from './source/chunk-size.js';
@@ -13,6 +13,7 @@ import { SourceGate } from './source/gate.js';
 import { RangeReads } from './source/range-reads.js';
 import { SourceReads } from './source/reads.js';
 import { TierEvents } from './tier/tier-events.js';
+import type { ServedReads } from './origins/served-reads.js';
 
 /** The parts of a handler whose hierarchy has started. */
 export interface HandlerParts {
@@ -70,4 +71,30 @@ export async function openParts(wanted: Wanted, options: OperationOptions): Prom
   const ranges = new RangeReads(source, gate);
   const origins = new Origins({ ...wanted, copies, fills, ranges });
   return { host, budget, urgency, source, ranges, copies, fills, origins };
+}
+
+/**
+ * The counts of all parts of a handler, and what they hold now. Reads that were served are counted by
+ * `ServedReads`.
+ */
+export function statsOf({
+  budget,
+  source,
+  ranges,
+  copies,
+  fills,
+}: HandlerParts): Omit<PlacementStats, keyof ServedReads['counts']> {
+  return {
+    ...source.counts,
+    ...copies.counts,
+    ...fills.counts,
+    waited: budget.waitedForTiers,
+    fetching: ranges.count + fills.count,
+    fetchingBytes: budget.held + ranges.bytes,
+    tiers: copies.stores.all.map(({ usedBytes, claimedBytes, quotaBytes }) => ({
+      usedBytes,
+      reservedBytes: claimedBytes,
+      quotaBytes,
+    })),
+  };
 }

@@ -1,5 +1,5 @@
 /** Where objects live: the placement, and its policies. @module */
-export { placeInOrder, type FillCounts, type PlaceInOrderOptions } from './fill/place-in-order.js';
+export { placeInOrder, type FillCounts, type PlaceInOrderOptions } from './admission/place-in-order.js';
 export { PlacementHandler } from './placement-handler.js';
 export type { PlacementHandlerOptions } from './options.js';
 export { firstFit } from './policies/first-fit.js';

@@ -1,4 +1,4 @@
 /**
  * What the packages of this repository share and users must not build on: it may change with any release.
  */
-export { Recency } from './eviction/recency.js';
+export { Recency } from './admission/recency.js';

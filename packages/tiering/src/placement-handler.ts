@@ -20,15 +20,13 @@ import { inSingleRanges } from '@tiered/core/driver';
 import pLimit from 'p-limit';
 import { ChunkSize } from './source/chunk-size.js';
 import { checkedHandlerOptions, type PlacementHandlerOptions } from './options.js';
-import { openParts, type HandlerParts } from './handler-parts.js';
+import { openParts, type HandlerParts, statsOf } from './handler-parts.js';
 import type { Origin } from './origins/origin.js';
 import { SourceOrigin } from './origins/source-origin.js';
-import { statsOf } from './stats.js';
-import { placeNow } from './fill/place-now.js';
-import { evictNow } from './eviction/evict-now.js';
+import { placeNow, evictNow } from './admission/on-demand.js';
 import type { PlacementPolicy } from './policies/policy.js';
 import type { Range } from './source/range-reads.js';
-import { ServedReads, type Reading } from './served-reads.js';
+import { ServedReads, type Reading } from './origins/served-reads.js';
 
 /** Calls of `place` that are worked on at the same time; the others wait for these. */
 const PLACES_AT_A_TIME = 256;

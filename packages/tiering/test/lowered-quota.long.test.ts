@@ -1,6 +1,6 @@
 import { HoldingDriver, IndexedMemoryDriver, settled } from '@tiered/core/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { indexThreads, type IndexThread } from '../src/tier/index/index-client.js';
+import { indexThreads, type IndexThread } from '../src/index/index-client.js';
 import { memoryWith, objectsOf, startHierarchy } from './helpers.js';
 
 const SIZE = 100;

@@ -1,7 +1,7 @@
 import { ManualClock } from '@tiered/core/testing';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { MemoryBudget } from '../src/fill/memory-budget.js';
+import { MemoryBudget } from '../src/memory/memory-budget.js';
 
 const MIB = 2 ** 20;
 

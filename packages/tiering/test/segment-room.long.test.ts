@@ -12,7 +12,7 @@ import {
 import { firstFit, lru, promoting } from '@tiered/tiering';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Records } from '../src/tier/index/thread/records.js';
+import { Records } from '../src/index/thread/records.js';
 import { memoryWith, objectsOf, startHierarchy, until } from './helpers.js';
 import { expectSame, filesOn, fill, LOOK_MS, readAll, start } from './packed-tier.js';
 

@@ -3,8 +3,8 @@ import { ThrottleDriver } from '@tiered/core/decorators';
 import { ManualClock } from '@tiered/core/testing';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { IdSet } from '../src/support/id-set.js';
-import { Writers } from '../src/fill/writers.js';
+import { IdSet } from '../src/admission/left-behind.js';
+import { Writers } from '../src/memory/writers.js';
 
 /**
  * Writes so many objects of 100 KB to a store, all at once. Returns how many at a time there were in the end.

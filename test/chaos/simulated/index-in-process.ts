@@ -5,8 +5,8 @@ import {
   type Answer,
   type IndexOptions,
   type IndexThread,
-} from '../../../packages/tiering/src/tier/index/index-client.js';
-import { Records } from '../../../packages/tiering/src/tier/index/thread/records.js';
+} from '../../../packages/tiering/src/index/index-client.js';
+import { Records } from '../../../packages/tiering/src/index/thread/records.js';
 import type { SimulatedProcess } from './process.js';
 
 /** What an index call meets, drawn for each call. */

@@ -1,6 +1,6 @@
 import { tagOf } from '@tiered/core/internal';
 import path from 'node:path';
-import { Records } from '../../../packages/tiering/src/tier/index/thread/records.js';
+import { Records } from '../../../packages/tiering/src/index/thread/records.js';
 import type { SimulatedDisk } from './disk.js';
 import { Finding } from './finding.js';
 

@@ -1,6 +1,6 @@
 import { systemClock } from '@tiered/core';
 import { isMainThread, Worker } from 'node:worker_threads';
-import { IndexClient } from '../../../packages/tiering/src/tier/index/index-client.js';
+import { IndexClient } from '../../../packages/tiering/src/index/index-client.js';
 
 /**
  * Ends an index while its thread has much to do: by `end`, with the process, or with the thread that opened

@@ -4,7 +4,7 @@ import { copyName } from './copy-name.js';
 /** Copies in a segment begin at multiples of this, in bytes. */
 export const SEGMENT_UNIT = 16;
 /**
- * `tier/index/thread/schema.js` of tiering has the same number, because its thread loads nothing of this
+ * `index/thread/schema.js` of tiering has the same number, because its thread loads nothing of this
  * package.
  */
 const UNIT_BITS = 18;

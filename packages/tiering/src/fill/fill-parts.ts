@@ -1,11 +1,9 @@
-import type { Tier } from '@tiered/core';
 import type { ObjectRef, PlacementHost } from '@tiered/core/placement';
-import type { PlaceCause } from '@tiered/core/tracing';
 import type { Checksum, OperationScope } from '@tiered/core/internal';
-import type { MemoryBudget } from './memory-budget.js';
+import type { MemoryBudget } from '../memory/memory-budget.js';
 import type { SourceGate } from '../source/gate.js';
 import type { Claim } from '../tier/tier-store.js';
-import type { Writers } from './writers.js';
+import type { Writers } from '../memory/writers.js';
 
 /**
  * Brings bytes of an object from the source or from another tier. The source may tell how many have arrived
@@ -22,16 +20,6 @@ export type BringBytes = (
 export interface FillObject extends ObjectRef {
   /** Bytes of a chunk; the last one may be shorter. */
   readonly chunkBytes: number;
-}
-
-/** A fill that begins: which object, which level, where its bytes come from, and why. */
-export interface Begun {
-  readonly object: FillObject;
-  readonly level: number;
-  readonly claim: Claim;
-  readonly bring: BringBytes;
-  readonly from: 'source' | Tier;
-  readonly cause: PlaceCause;
 }
 
 /** What a fill works with: the object, its place, and the means. */

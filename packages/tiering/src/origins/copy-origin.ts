@@ -1,9 +1,9 @@
 import { sourceChanged, type OperationScope } from '@tiered/core/internal';
 import type { PlacementHost } from '@tiered/core/placement';
-import type { CopyIndex } from '../copies/copy-index.js';
-import type { VerifiedReader } from '../copies/verified-reader.js';
-import type { Fills } from '../fill/fills.js';
-import type { Reading } from '../served-reads.js';
+import type { CopyIndex } from '../ledger/copy-index.js';
+import type { VerifiedReader } from '../ledger/verified-reader.js';
+import type { Fills } from '../admission/fills.js';
+import type { Reading } from './served-reads.js';
 import type { Range } from '../source/range-reads.js';
 import { readInNewMemory, type Origin } from './origin.js';
 

@@ -1,7 +1,7 @@
 import { isTieredError } from '@tiered/core';
 import { allEnded } from '@tiered/core/internal';
 import type { ObjectFill } from '../fill/object-fill.js';
-import type { Reading } from '../served-reads.js';
+import type { Reading } from './served-reads.js';
 import type { Range } from '../source/range-reads.js';
 import { readInNewMemory, type Origin } from './origin.js';
 

@@ -1,5 +1,5 @@
 import { memoryFor, raceAbort } from '@tiered/core/internal';
-import type { Reading } from '../served-reads.js';
+import type { Reading } from './served-reads.js';
 import type { Range } from '../source/range-reads.js';
 
 /**

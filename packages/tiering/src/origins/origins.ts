@@ -1,9 +1,9 @@
 import type { ObjectRef } from '@tiered/core/placement';
 import { raceAbort } from '@tiered/core/internal';
-import type { VerifiedReader } from '../copies/verified-reader.js';
+import type { VerifiedReader } from '../ledger/verified-reader.js';
 import { isCurrent } from '../fill/fill-parts.js';
 import type { ObjectFill } from '../fill/object-fill.js';
-import type { Reading } from '../served-reads.js';
+import type { Reading } from './served-reads.js';
 import type { Range, RangeReads } from '../source/range-reads.js';
 import { CopyOrigin, type CopyOriginParts } from './copy-origin.js';
 import { FillOrigin, SplicedOrigin } from './fill-origin.js';

@@ -1,5 +1,5 @@
 import type { RangeReads, Range } from '../source/range-reads.js';
-import type { Reading } from '../served-reads.js';
+import type { Reading } from './served-reads.js';
 import type { Origin } from './origin.js';
 
 const NOTHING = Promise.resolve();

@@ -1,4 +1,4 @@
-import { inOrderOfAccess } from './access-order.js';
+import { inOrderOfAccess } from './sorted-by.js';
 import { UNPLANNED } from './frequency-plan.js';
 
 /** Options of `fillOrder`. */

@@ -1,6 +1,6 @@
+import type { FetchModel } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
-import { inOrderOfAccess } from './access-order.js';
-import { sortedBy } from './sorted-by.js';
+import { inOrderOfAccess, sortedBy } from './sorted-by.js';
 
 /** The entry of a plan for a sample that is on no level, but stays in the source. */
 export const UNPLANNED = 255;
@@ -102,4 +102,24 @@ function savedPerByte(savedMs: (bytes: number) => number, size: number): number 
   if (!(ms >= 0 && ms < Infinity)) throw configError(`savedMs(${size})`, 'milliseconds of at least 0', ms);
   // Math.abs, because a quotient of -0 has the bits of a large number.
   return size === 0 ? Infinity : Math.abs(ms / size);
+}
+
+/** A source that nobody has measured: a shared file system, or an object store. */
+const LATENCY_MS = 5;
+const BYTES_PER_MS = 100_000;
+
+/**
+ * What a copy saves each time it is read, in milliseconds: the one rule of worth, for loaders and for who
+ * plans ahead of them. By what was measured, if the model says it (`tiered calibrate`, and `model` in a
+ * configuration). Else 5 ms and 100 MB/s: small objects come first, as they cost a source its latency for few
+ * bytes.
+ *
+ * The reads of the process itself are not asked. Workers that compute each other's plans (`clusterPlan`), and
+ * a command that fills tiers ahead of a training, have to find the same worth, and no two processes measure
+ * the same. A loader also plans before its first read. And the time of a read includes its wait among the
+ * others under way, whereas a copy saves only a share of the latency. So measure once, by `tiered calibrate`,
+ * and give all of them that profile.
+ */
+export function savedMsBy(model: FetchModel | undefined): (bytes: number) => number {
+  return (bytes) => model?.savedMs?.(bytes) ?? LATENCY_MS + bytes / BYTES_PER_MS;
 }

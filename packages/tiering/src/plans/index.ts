@@ -7,7 +7,12 @@ export {
   type WorkerAccesses,
 } from './cluster-plan.js';
 export { fillOrder, type FillOrderOptions } from './fill-order.js';
-export { frequencyPlan, UNPLANNED, type FrequencyPlanOptions, type PlanRoom } from './frequency-plan.js';
+export {
+  frequencyPlan,
+  savedMsBy,
+  UNPLANNED,
+  type FrequencyPlanOptions,
+  type PlanRoom,
+} from './frequency-plan.js';
 export { bytesWithRoom, roomsOf, type NumberedObjects } from './plan-rooms.js';
-export { savedMsBy } from './worth.js';
 export { TierSpace, tierSpaces, type SpaceObject, type SpaceOptions } from './tier-space.js';

@@ -1,12 +1,12 @@
 import type { StorageDriver, TierLayout } from '@tiered/core';
 import { copyName, existingAt } from '@tiered/core/internal';
 import { statfs } from 'node:fs/promises';
-import { trailerBytes } from '../tier/bucket/trailer.js';
-import { logRoomOf } from '../tier/index/open-index.js';
-import { PAGE_BYTES } from '../tier/index/thread/schema.js';
-import { packedBytes, rewritingRoom } from '../tier/packed/packing.js';
-import { OWN_DIRECTORIES } from '../tier/shared/accounts.js';
-import { Lease } from '../tier/shared/lease.js';
+import { trailerBytes } from '../store/bucket/trailer.js';
+import { logRoomOf } from '../index/open-index.js';
+import { PAGE_BYTES } from '../index/thread/schema.js';
+import { packedBytes, rewritingRoom } from '../store/packed/packing.js';
+import { OWN_DIRECTORIES } from '../store/shared/accounts.js';
+import { Lease } from '../store/shared/lease.js';
 
 /** A tier whose space is asked for. A tier of `Hierarchy.tiers` is one. */
 export interface SpaceOptions {

@@ -1,8 +1,8 @@
 import { isTieredError, type OperationOptions, type StorageDriver } from '@tiered/core';
 import { tagOf, type Checksum } from '@tiered/core/internal';
 import pLimit from 'p-limit';
-import { MARKER, notOurs } from '../tier/bucket/owner.js';
-import { readTrailer } from '../tier/bucket/trailer.js';
+import { MARKER, notOurs } from '../store/bucket/owner.js';
+import { readTrailer } from '../store/bucket/trailer.js';
 import type { Copy } from '../tier/tier-store.js';
 import { SurveyedCopy } from './surveyed-copy.js';
 import type { TierSummary, TierSurvey } from './tier-survey.js';

@@ -1,11 +1,12 @@
 import { systemClock, type OperationOptions, type StorageDriver } from '@tiered/core';
 import type { IndexHome } from '@tiered/core/driver';
 import type { Checksum } from '@tiered/core/internal';
-import { copyOf } from '../tier/index/copy-record.js';
-import { IndexClient } from '../tier/index/index-client.js';
-import type { CopyRow, IndexSurvey } from '../tier/index/index-messages.js';
-import { BEFORE_ALL } from '../tier/index/indexed-copies.js';
-import { directoryBytesOf } from '../tier/shared/accounts.js';
+import { copyOf } from '../index/copy-record.js';
+import { IndexClient } from '../index/index-client.js';
+import type { IndexSurvey } from '../index/index-messages.js';
+import type { CopyRow } from '../tier/copy-rows.js';
+import { BEFORE_ALL } from '../index/indexed-copies.js';
+import { directoryBytesOf } from '../store/shared/accounts.js';
 import { foreignIndexError } from '../tier/errors.js';
 import { SurveyedCopy } from './surveyed-copy.js';
 import type { TierSummary, TierSurvey } from './tier-survey.js';

@@ -1,6 +1,6 @@
 import { TieredError, type OperationOptions, type StorageDriver } from '@tiered/core';
 import { isPacked, type Checksum } from '@tiered/core/internal';
-import { positionOf, rangeOfChunk, wrongWith } from '../copies/chunk-check.js';
+import { positionOf, rangeOfChunk, wrongWith } from '../ledger/chunk-check.js';
 import type { Copy } from '../tier/tier-store.js';
 
 /** A copy on a tier, as a survey finds it. */

@@ -1,6 +1,6 @@
 import type { OperationOptions, Tier } from '@tiered/core';
 import type { ObjectWriter, ReadIntoOptions } from '@tiered/core/driver';
-import type { CopyRow } from './index/index-messages.js';
+import type { CopyRow } from './copy-rows.js';
 
 /** What identifies a copy: an object of a dataset, at a version. */
 export interface CopyIdentity {

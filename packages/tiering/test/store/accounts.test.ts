@@ -3,8 +3,8 @@ import type { IndexHome } from '@tiered/core/driver';
 import { Tier } from '@tiered/core/internal';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { logRoomOf } from '../../src/tier/index/open-index.js';
-import { Accounts } from '../../src/tier/shared/accounts.js';
+import { logRoomOf } from '../../src/index/open-index.js';
+import { Accounts } from '../../src/store/shared/accounts.js';
 
 const BLOCK = 4096;
 

@@ -1,4 +1,4 @@
-import type { Batch } from '../../src/tier/index/index-messages.js';
+import type { Batch } from '../../src/index/index-messages.js';
 
 /** A transaction of a member that says nothing but these changes. */
 export function batchOf(member: string, changes: Partial<Batch> = {}): Batch {

@@ -1,8 +1,8 @@
 import { loadChecksum } from '@tiered/core/internal';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { copyOf, packSums } from '../../src/tier/index/copy-record.js';
-import type { CopyRow } from '../../src/tier/index/index-messages.js';
+import { copyOf, packSums } from '../../src/index/copy-record.js';
+import type { CopyRow } from '../../src/tier/copy-rows.js';
 
 const checksum = await loadChecksum();
 

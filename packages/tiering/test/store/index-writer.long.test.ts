@@ -5,11 +5,11 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FlushUrgency } from '../../src/fill/flush-urgency.js';
-import { IndexClient } from '../../src/tier/index/index-client.js';
-import { IndexWriter, type IndexWriterParts, type Leases } from '../../src/tier/index/index-writer.js';
-import { MemoryBudget } from '../../src/fill/memory-budget.js';
-import { logRoomOf, transactionPagesOf } from '../../src/tier/index/open-index.js';
+import { FlushUrgency } from '../../src/memory/flush-urgency.js';
+import { IndexClient } from '../../src/index/index-client.js';
+import { IndexWriter, type IndexWriterParts, type Leases } from '../../src/index/index-writer.js';
+import { MemoryBudget } from '../../src/memory/memory-budget.js';
+import { logRoomOf, transactionPagesOf } from '../../src/index/open-index.js';
 
 const CLAIMS = 150;
 
@@ -30,7 +30,7 @@ afterEach(async () => {
 const QUOTA = 1e6;
 
 /** Nobody waits for anything. */
-const NO_HASTE = { isNeeded: false, on: () => () => undefined };
+const NO_HASTE = new FlushUrgency(new MemoryBudget(1e6, systemClock));
 
 const leases: Leases = {
   mostPages: transactionPagesOf(QUOTA),

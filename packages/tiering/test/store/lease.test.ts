@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Lease } from '../../src/tier/shared/lease.js';
+import { Lease } from '../../src/store/shared/lease.js';
 
 const BLOCK = 4096;
 const QUOTA = 400 * BLOCK;

@@ -4,9 +4,9 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Records } from '../../src/tier/index/thread/records.js';
+import { Records } from '../../src/index/thread/records.js';
 import { batchOf } from './batches.js';
-import type { Batch } from '../../src/tier/index/index-messages.js';
+import type { Batch } from '../../src/index/index-messages.js';
 
 const MEMBERS = [0, 1, 2];
 const UNIT = 16;

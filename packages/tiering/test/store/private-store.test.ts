@@ -2,7 +2,7 @@ import { MemoryDriver, systemClock } from '@tiered/core';
 import { Tier } from '@tiered/core/internal';
 import { HoldingDriver, settled } from '@tiered/core/testing';
 import { expect, it } from 'vitest';
-import { PrivateStore } from '../../src/tier/private-store.js';
+import { PrivateStore } from '../../src/store/private-store.js';
 import type { Copy } from '../../src/tier/tier-store.js';
 
 const SIZE = 100;

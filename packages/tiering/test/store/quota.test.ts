@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { OwnQuota } from '../../src/tier/own-quota.js';
+import { OwnQuota } from '../../src/store/own-quota.js';
 
 const QUOTA = 1000;
 

@@ -4,10 +4,11 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Records } from '../../src/tier/index/thread/records.js';
+import { Records } from '../../src/index/thread/records.js';
 import { batchOf } from './batches.js';
-import { SEGMENT } from '../../src/tier/index/thread/schema.js';
-import type { Batch, ClaimRow } from '../../src/tier/index/index-messages.js';
+import { SEGMENT } from '../../src/index/thread/schema.js';
+import type { Batch } from '../../src/index/index-messages.js';
+import type { ClaimRow } from '../../src/tier/copy-rows.js';
 
 const QUOTA = 100;
 

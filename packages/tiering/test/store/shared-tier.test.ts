@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { expect, it, onTestFinished } from 'vitest';
-import { indexThreads } from '../../src/tier/index/index-client.js';
+import { indexThreads } from '../../src/index/index-client.js';
 import { memoryWith, objectsOf } from '../helpers.js';
 
 const LOOK_MS = 250;

@@ -1,0 +1,45 @@
+import type { Tier } from '@tiered/core';
+import type { PlacementHost } from '@tiered/core/placement';
+import { placeChannel, type PlaceCause, type PlaceOutcome, type PlaceTrace } from '@tiered/core/tracing';
+import { traceEnd, traceStart } from '@tiered/core/internal';
+import type { BringBytes, FillFailure, FillObject } from '../fill/fill-parts.js';
+import type { Claim } from '../tier/tier-store.js';
+
+/** A fill that begins: which object, which level, where its bytes come from, and why. */
+export interface Begun {
+  readonly object: FillObject;
+  readonly level: number;
+  readonly claim: Claim;
+  readonly bring: BringBytes;
+  readonly from: 'source' | Tier;
+  readonly cause: PlaceCause;
+}
+
+/** A fill that subscribers of `tiered:place` are told of. Made only if there are any. */
+export class TracedFill {
+  readonly #context: { -readonly [Field in keyof PlaceTrace]: PlaceTrace[Field] };
+
+  constructor({ name, tiers }: PlacementHost, { object, level, claim, from, cause }: Begun) {
+    this.#context = {
+      hierarchy: name,
+      key: object.key,
+      cause,
+      from: from === 'source' ? undefined : from.level,
+      level,
+      driver: tiers[level]?.driver.name ?? '',
+      size: object.size,
+      bytes: claim.bytes,
+      outcome: undefined,
+    };
+  }
+
+  /** Begins the fill, as a part of what is traced. */
+  begin<T>(fill: () => T): T {
+    return traceStart(placeChannel, this.#context, fill);
+  }
+
+  end(outcome: PlaceOutcome, failure: FillFailure | undefined): void {
+    this.#context.outcome = outcome;
+    traceEnd(placeChannel, this.#context, outcome === 'failed' ? failure : undefined);
+  }
+}

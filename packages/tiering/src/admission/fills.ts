@@ -1,0 +1,366 @@
+import { isTieredError, type DropReason, type Tier } from '@tiered/core';
+import type { ObjectRef, PlacementHost } from '@tiered/core/placement';
+import { placeChannel, type PlaceCause, type PlaceOutcome } from '@tiered/core/tracing';
+import { BriefMap, configError, type Checksum, type OperationScope } from '@tiered/core/internal';
+import type { CopyIndex } from '../ledger/copy-index.js';
+import { isLasting } from '../ledger/tier-stores.js';
+import type { PlacementPolicy, TierRoom } from '../policies/policy.js';
+import { MakingRoom } from './making-room.js';
+import type { ChunkSize } from '../source/chunk-size.js';
+import type { SourceGate } from '../source/gate.js';
+import type { MemoryBudget } from '../memory/memory-budget.js';
+import type { SourceReads } from '../source/reads.js';
+import type { TierEvents } from '../tier/tier-events.js';
+import type { Claim } from '../tier/tier-store.js';
+import { TracedFill, type Begun } from './begun.js';
+import { FillFailures } from './fill-failures.js';
+import { isCurrent, type BringBytes, type FillFailure, type FillObject } from '../fill/fill-parts.js';
+import { LeftBehind } from './left-behind.js';
+import { ObjectFill } from '../fill/object-fill.js';
+import type { Writers } from '../memory/writers.js';
+
+/** What fills are made with. */
+export interface FillsParts {
+  readonly host: PlacementHost;
+  readonly policy: PlacementPolicy;
+  readonly copies: CopyIndex;
+  readonly events: TierEvents;
+  readonly source: SourceReads;
+  readonly gate: SourceGate;
+  readonly budget: MemoryBudget;
+  readonly checksum: Checksum;
+  readonly chunkSize: ChunkSize;
+  readonly writers: Writers;
+  readonly lanes: number;
+  /** Whether readers wait for memory, rather than go on without it. */
+  readonly readersWait: boolean;
+  readonly tierReads: OperationScope;
+  readonly closing: AbortSignal;
+}
+
+/**
+ * Objects on their way at the same time. Readers that read the beginning of an object and leave could begin
+ * any number, and each costs a few KB even before its first chunk.
+ */
+const MOST_AT_A_TIME = 16_384;
+/** Objects of several chunks among them: each has a file open from its first chunk to its last. */
+const MOST_FILES = 256;
+
+/** A fill that has not ended. */
+export interface Running {
+  readonly fill: ObjectFill;
+  /** Where the bytes come from: the source, or the tier that has the copy now. */
+  readonly from: 'source' | Tier;
+  /** Resolves when it has ended, and what it brought is served. */
+  readonly ended: Promise<void>;
+  /** The same, with how it ended. */
+  readonly outcome: Promise<PlaceOutcome>;
+}
+
+/** Decides which objects are placed where, and sees every fill to its end. */
+export class Fills {
+  readonly #parts: FillsParts;
+  readonly #running = new BriefMap<number, Running>();
+  readonly #leftBehind: LeftBehind;
+  /** Objects whose slower copy is being looked up, to be moved up. */
+  readonly #promoting = new Map<number, Promise<void>>();
+  readonly #room: MakingRoom;
+  readonly #failures: FillFailures;
+  /** Objects of several chunks that are on their way. */
+  #large = 0;
+  readonly counts = { placed: 0, declined: 0, behind: 0, failed: 0, evicted: 0, promoted: 0 };
+
+  constructor(parts: FillsParts) {
+    this.#parts = parts;
+    const { host, budget, lanes, closing } = parts;
+    const start = (id: number) => this.tryToStart(host.namespace.objectOf(id), 'behind');
+    this.#leftBehind = new LeftBehind({ budget, clock: host.clock, lanes, closing, start });
+    this.#failures = new FillFailures({ ...parts, counts: this.counts });
+    this.#room = new MakingRoom({
+      ...parts,
+      onEvicted: () => void (this.counts.evicted += 1),
+      onFailed: (object, tier, error) => this.copyFailed(object, tier, error),
+    });
+    parts.events.on('room', () => this.#leftBehind.goOn());
+    // A copy that was adopted may be evicted as well, in any order as long as it was not read.
+    parts.events.on('adopted', (level, id) => this.#room.touch(id, level));
+  }
+
+  get count(): number {
+    return this.#running.size;
+  }
+
+  get underWay(): Promise<void>[] {
+    const fills = this.#running.values().map(({ ended }) => ended);
+    return [...fills, ...this.#promoting.values(), ...this.#leftBehind.underWay, ...this.#room.underWay];
+  }
+
+  /** Resolves when one of the fills under way has ended; at once if there is none. */
+  async oneEnded(): Promise<void> {
+    if (this.#running.size > 0) await Promise.race(this.#running.values().map(({ ended }) => ended));
+  }
+
+  /** The fill that brings an object from the source. */
+  of(id: number): Running | undefined {
+    const running = this.#running.get(id);
+    return running?.from === 'source' ? running : undefined;
+  }
+
+  /**
+   * Begins to place an object that is being read, if the policy has a place for it, the level grants it, and
+   * the tiers are not behind.
+   */
+  start(object: ObjectRef): Running | 'behind' | undefined {
+    // A copy that cannot be read at this moment is still a copy: it keeps its bytes, and is not made twice.
+    if (this.#hasCopy(object.id)) return undefined;
+    const running = this.tryToStart(object, 'read');
+    if (running === undefined) this.counts.declined += 1;
+    return running;
+  }
+
+  /**
+   * As `start`, for an object that nobody may be reading. Counts nothing. Returns `'behind'` where a place is
+   * only missing for now, undefined where there is none.
+   */
+  tryToStart(object: ObjectRef, cause: PlaceCause): Running | 'behind' | undefined {
+    const { host, copies, policy } = this.#parts;
+    this.#leftBehind.delete(object.id);
+    if (this.#hasCopy(object.id)) return undefined;
+    // Whether the copy is gone shows when the object is read next; before that there is nothing to do.
+    if (copies.removals.isUnderWay(object.key)) return 'behind';
+    const candidate = this.#candidate(object);
+    if (candidate === undefined) return undefined;
+    const level = policy.place(candidate, this.#rooms(candidate, host.tiers.length));
+    if (level === undefined) {
+      this.#makeRoomFor(candidate);
+      return undefined;
+    }
+    const bytes = this.#bytesFor(candidate, level);
+    const faults = host.tiers[level]?.faults;
+    const claim = this.#keepsUp(candidate, level, bytes) ? this.#claim(candidate, level, bytes) : undefined;
+    if (claim !== undefined)
+      return this.#begin({
+        object: candidate,
+        level,
+        claim,
+        bring: this.#fromSource(object),
+        from: 'source',
+        cause,
+      });
+    // A tier that fails does not come back soon.
+    return host.tiers[level]?.faults === faults ? 'behind' : undefined;
+  }
+
+  /**
+   * Leaves an object without a copy for now, because the tiers are behind. It is fetched in the background as
+   * soon as they are not.
+   */
+  leaveBehind(id: number): void {
+    // Where copies are evicted, present reads decide which copies come, not past ones.
+    if (this.#parts.policy.evicts !== true) this.#leftBehind.add(id);
+  }
+
+  /** Whether an object has a copy, or is about to. */
+  #hasCopy(id: number): boolean {
+    const { namespace, tiers } = this.#parts.host;
+    return namespace.levelOf(id) < tiers.length || this.#running.has(id);
+  }
+
+  /** Whether another object may be begun: not too many are on their way, and they are not stuck. */
+  #keepsUp(object: FillObject, level: number, bytes: number): boolean {
+    const { budget, readersWait } = this.#parts;
+    if (this.#running.size >= MOST_AT_A_TIME || budget.isStalled) return false;
+    if (isLarge(object) && this.#large >= MOST_FILES) return false;
+    return readersWait || budget.hasRoom(this.#isBuffered(level) ? 2 * bytes : object.chunkBytes);
+  }
+
+  /**
+   * Whether a level keeps in memory what is written until it is published. What is on its way then counts
+   * twice.
+   */
+  #isBuffered(level: number): boolean {
+    return this.#parts.host.tiers[level]?.driver.capabilities.buffersWrites === true;
+  }
+
+  /**
+   * A tier served a read. The policy may want the object to move up, and needs to know what was read when.
+   */
+  hit(id: number, level: number): void {
+    const { host, policy } = this.#parts;
+    this.#room.touch(id, level);
+    const trusted = host.namespace.directLevelOf(id) === level;
+    if (policy.promote === undefined || level === 0 || !trusted || this.#running.has(id)) return;
+    const object = this.#candidate(host.namespace.objectOf(id));
+    if (object === undefined || !this.#parts.budget.hasRoom(object.chunkBytes)) return;
+    const rooms = this.#rooms(object, level).filter(({ freeBytes }) => freeBytes >= object.size);
+    if (rooms.length === 0) return;
+    const target = policy.promote({ ...object, level }, rooms);
+    const from = host.tiers[level];
+    if (target === undefined || from === undefined || !this.#keepsUp(object, target, object.size)) return;
+    if (this.#promoting.has(id)) return;
+    const promoting = this.#promote(object, from, target).finally(() => this.#promoting.delete(id));
+    this.#promoting.set(id, promoting);
+  }
+
+  async #promote(object: FillObject, from: Tier, target: number): Promise<void> {
+    const { host, budget, copies } = this.#parts;
+    const { id, size } = object;
+    const copy = await copies.verifying(object, from.level).catch(() => undefined);
+    const hasMoved = host.namespace.levelOf(id) !== from.level || this.#running.has(id);
+    if (copy === undefined || hasMoved || this.#parts.closing.aborted) return;
+    // In the chunks of the copy, so that each chunk is read once and compared with its sum.
+    const { chunkBytes } = copy;
+    const hasRoom = this.#rooms(object, from.level).some(
+      ({ level, freeBytes }) => level === target && freeBytes >= size,
+    );
+    if (!hasRoom || !budget.canHold(chunkBytes) || !this.#keepsUp(object, target, size)) return;
+    let claim = this.#claim(object, target, size);
+    if (claim === undefined && copies.stores.asked !== undefined) {
+      await copies.stores.asked;
+      claim = this.#claim(object, target, size);
+    }
+    if (claim === undefined) return;
+    const bring: BringBytes = (memory, offset, signal) => copy.into(memory, offset, signal);
+    this.#begin({ object: { ...object, chunkBytes }, level: target, claim, bring, from, cause: 'promotion' });
+  }
+
+  /** The copy of an object must not be served any more. */
+  lost(object: ObjectRef, level: number, reason: DropReason): void {
+    this.#parts.copies.drop(object, level, reason);
+    this.#room.forget(object.id, level);
+  }
+
+  /**
+   * A tier failed to give its copy of an object. A copy that is damaged or gone is dropped, and fetched anew
+   * when the object is read.
+   */
+  copyFailed(object: ObjectRef, tier: Tier, error: unknown): void {
+    this.#parts.host.tierFault(tier, 'read', object.key, error);
+    if (isTieredError(error, 'TIERED_DATA_CORRUPT')) this.lost(object, tier.level, 'damaged');
+    if (isTieredError(error, 'TIERED_NOT_FOUND')) this.lost(object, tier.level, 'missing');
+  }
+
+  /** The object, unless it is gone, or so large that not even a chunk of it fits into memory. */
+  #candidate(object: ObjectRef): FillObject | undefined {
+    if (!this.#parts.host.namespace.isKnown(object.id)) return undefined;
+    const chunkBytes = this.#parts.chunkSize.ofObject(object.size);
+    return chunkBytes === undefined ? undefined : { ...object, chunkBytes };
+  }
+
+  /** Faster levels than `below` that accept the object now without holding more in memory than allowed. */
+  #rooms({ id, size }: FillObject, below: number): TierRoom[] {
+    const { host, copies, budget } = this.#parts;
+    return host.tiers
+      .slice(0, below)
+      .filter(({ level, writing }) => writing.inService && !this.#failures.refuses(level, id))
+      .filter(({ level }) => !this.#isBuffered(level) || budget.canHold(2 * size))
+      .map(({ level }) => copies.stores.at(level))
+      .map(({ tier: { level }, quotaBytes, freeBytes }) => ({ level, quotaBytes, freeBytes }));
+  }
+
+  /**
+   * Bytes of the copy: all of an object, or as much of it as fits.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for a level that the policy should not have chosen.
+   */
+  #bytesFor({ key, size, chunkBytes }: FillObject, level: number): number {
+    const { host, copies, policy } = this.#parts;
+    const room = host.tiers[level] === undefined ? -1 : copies.stores.at(level).freeBytes;
+    // All the room there is, not a whole number of chunks: a partial copy may end anywhere.
+    const bytes = Math.min(size, room);
+    if (bytes >= Math.min(size, chunkBytes)) return bytes;
+    const expected = `undefined, or a level with room for ${Math.min(size, chunkBytes)} bytes of ${JSON.stringify(key)}`;
+    throw configError(
+      `policy ${policy.name}`,
+      expected,
+      room < 0 ? level : `${level}, with room for ${room}`,
+    );
+  }
+
+  /** Undefined also if the level first has to ask for the room: the object is behind then. */
+  #claim(object: FillObject, level: number, bytes: number): Claim | undefined {
+    const claim = this.#parts.copies.stores.claim(level, object, bytes);
+    return claim === 'later' ? undefined : claim;
+  }
+
+  #begin(begun: Begun): Running {
+    const { object, claim, bring, from } = begun;
+    const { id } = object;
+    const parts = { ...this.#parts, ...object, claim, bring };
+    const trace = placeChannel.hasSubscribers ? new TracedFill(this.#parts.host, begun) : undefined;
+    const fill = trace?.begin(() => new ObjectFill(parts)) ?? new ObjectFill(parts);
+    const large = isLarge(object) ? 1 : 0;
+    this.#large += large;
+    const outcome = fill.done.then(async (failure) => {
+      this.#running.delete(id);
+      this.#large -= large;
+      const how = failure === undefined ? await this.#end(begun, fill) : this.#failed(begun, fill, failure);
+      trace?.end(how, failure);
+      this.#leftBehind.goOn();
+      return how;
+    });
+    const running = { fill, from, outcome, ended: outcome.then(() => undefined) };
+    this.#running.set(id, running);
+    return running;
+  }
+
+  /** Serves what was placed. Returns how the placement ended. Never rejects. */
+  async #end({ object, level, claim, from }: Begun, fill: ObjectFill): Promise<PlaceOutcome> {
+    const { host, copies } = this.#parts;
+    const { id } = object;
+    const { tier } = copies.stores.at(level);
+    host.tierWorked(tier, 'write');
+    const hasMoved = from !== 'source' && host.namespace.levelOf(id) !== from.level;
+    if (!isCurrent(host, object) || hasMoved) {
+      // Meanwhile the object became another version, or its copy went. The bytes stay claimed until they are
+      // deleted.
+      await copies.remove(claim.store, fill.copy);
+      return 'discarded';
+    }
+    if (!copies.placed(id, claim, fill.copy)) return 'discarded';
+    if (from === 'source') this.counts.placed += 1;
+    else this.counts.promoted += 1;
+    this.#room.touch(id, level, claim.bytes);
+    host.placed(object, level, claim.bytes);
+    // The slower copy is deleted only if the faster one lasts. Where the faster one goes with this process,
+    // the slower one stays beside it: other processes serve from it, and so does the next start.
+    if (from !== 'source' && isLasting(tier)) copies.removeFrom(object, from.level);
+    else if (from !== 'source') copies.cover(id);
+    this.#room.on(level, 0);
+    return 'placed';
+  }
+
+  /** Clears up after a fill that failed. Returns how the placement ended. */
+  #failed(begun: Begun, fill: ObjectFill, failure: FillFailure): PlaceOutcome {
+    const { host, closing } = this.#parts;
+    const { object, from } = begun;
+    const outcome = this.#failures.meet(begun, fill, failure);
+    const isCopyServed =
+      from !== 'source' && !closing.aborted && host.namespace.levelOf(object.id) === from.level;
+    if (isCopyServed && failure.side === 'source') this.copyFailed(object, from, failure.error);
+    return outcome;
+  }
+
+  /**
+   * Makes room for an object that found none, where the policy evicts: the next one that is read finds room.
+   */
+  #makeRoomFor(object: FillObject): void {
+    const { policy, host } = this.#parts;
+    if (policy.evicts !== true) return;
+    const empty = this.#rooms(object, host.tiers.length).map((room) => ({
+      ...room,
+      freeBytes: room.quotaBytes,
+    }));
+    const level = policy.place(object, empty);
+    if (level !== undefined) this.#room.on(level, object.size);
+  }
+
+  #fromSource(object: ObjectRef): BringBytes {
+    const { source } = this.#parts;
+    return (target, offset, signal, progress) => source.into(object, target, offset, signal, progress);
+  }
+}
+
+/** Whether an object comes in several chunks. */
+function isLarge({ size, chunkBytes }: FillObject): boolean {
+  return size > chunkBytes;
+}

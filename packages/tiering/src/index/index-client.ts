@@ -1,0 +1,218 @@
+import { Worker } from 'node:worker_threads';
+import { TieredError, type Clock, type ErrorCode } from '@tiered/core';
+import { INDEX_THREAD } from '../thread-file.js';
+import { CLOSED, IN_CALL } from './thread/gate.js';
+import type { Calls } from './index-messages.js';
+
+/** The database's error codes, by their prefix, and ours. */
+const CODES: readonly (readonly [string, ErrorCode, boolean])[] = [
+  ['SQLITE_BUSY', 'TIERED_UNAVAILABLE', true],
+  ['SQLITE_LOCKED', 'TIERED_UNAVAILABLE', true],
+  ['SQLITE_FULL', 'TIERED_NO_SPACE', false],
+  ['SQLITE_READONLY', 'TIERED_READ_ONLY', false],
+  ['SQLITE_PERM', 'TIERED_PERMISSION', false],
+  ['SQLITE_CORRUPT', 'TIERED_DATA_CORRUPT', false],
+  ['SQLITE_NOTADB', 'TIERED_DATA_CORRUPT', false],
+  // No index of ours refuses a statement of ours: its header or its schema is damaged.
+  ['SQLITE_ERROR', 'TIERED_DATA_CORRUPT', false],
+];
+
+/** Where an index is, and how it is kept. */
+export interface IndexOptions {
+  readonly path: string;
+  /** Whether a change is on the disk itself when its call resolves. */
+  readonly durable: boolean;
+  /** Pages of the write-ahead log after which it is moved into the index. */
+  readonly logPages: number;
+}
+
+/** The result of a call. */
+export interface Answer {
+  readonly id: number;
+  readonly result?: unknown;
+  readonly failure?: { readonly code: string; readonly message: string };
+}
+
+/**
+ * Makes the calls of an index one after the other, and answers each by a message: the part of a `Worker` that
+ * is used.
+ */
+export interface IndexThread {
+  /** @param call Undefined tells the thread to end. */
+  postMessage(
+    call: { readonly id: number; readonly call: string; readonly options: unknown } | undefined,
+  ): void;
+  on(event: 'message', listener: (answer: Answer) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'exit', listener: () => void): unknown;
+  ref(): void;
+  unref(): void;
+}
+
+/**
+ * How threads are begun. Replaced where many processes are simulated in one, in which nothing may run on its
+ * own.
+ */
+export const indexThreads = {
+  begin: (options: IndexOptions, gate: Int32Array): IndexThread =>
+    new Worker(INDEX_THREAD, { workerData: { ...options, gate }, execArgv: [] }),
+};
+
+interface Waiting {
+  readonly resolve: (result: never) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * Milliseconds for which the end of a client, or of a process, waits for a call under way, so that a disk
+ * that hangs does not keep it longer.
+ */
+const LONGEST_WAIT_MS = 1000;
+
+/** The reason for which the end of a thread is not waited for any more. */
+const EXITED = new Error('the thread of the index has ended');
+
+/**
+ * The gates of all threads, which are closed when this process, or this thread, ends without closing its
+ * indexes.
+ */
+const gates = new Set<Int32Array>();
+
+function closeGates(): void {
+  for (const gate of gates) Atomics.store(gate, CLOSED, 1);
+  for (const gate of gates) Atomics.wait(gate, IN_CALL, 1, LONGEST_WAIT_MS);
+}
+
+/**
+ * A tier's index, which a thread of its own keeps open: no call blocks the event loop, however slow the disk
+ * is.
+ */
+export class IndexClient {
+  readonly #driver: string;
+  readonly #clock: Clock;
+  readonly #onDamage: () => Promise<void>;
+  readonly #thread: IndexThread;
+  readonly #exited: Promise<void>;
+  readonly #gate = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
+  readonly #waiting = new Map<number, Waiting>();
+  #asked = 0;
+  #ended: Error | undefined;
+  #isDamaged = false;
+  #noted: Promise<void> | undefined;
+
+  /**
+   * @param options Where the index is, and how it is kept.
+   * @param driver The name of the driver, for messages.
+   * @param clock Bounds the wait at the end.
+   * @param onDamage Is called once, before the first call fails because the index is damaged. `end` waits for
+   * it. Never rejects.
+   */
+  constructor(options: IndexOptions, driver: string, clock: Clock, onDamage = () => Promise.resolve()) {
+    this.#driver = driver;
+    this.#clock = clock;
+    this.#onDamage = onDamage;
+    this.#thread = indexThreads.begin(options, this.#gate);
+    if (gates.size === 0) process.on('exit', closeGates);
+    gates.add(this.#gate);
+    // Only calls that are waited for keep the process alive.
+    this.#thread.unref();
+    this.#thread.on('message', (answer) => this.#answered(answer));
+    this.#thread.on('error', (error) => this.#over(error));
+    this.#exited = new Promise((resolve) => {
+      this.#thread.on('exit', () => {
+        this.#over(undefined);
+        gates.delete(this.#gate);
+        if (gates.size === 0) process.off('exit', closeGates);
+        resolve();
+      });
+    });
+  }
+
+  /** Whether the client does not answer any more: it was closed, or its thread died. */
+  get isEnded(): boolean {
+    return this.#ended !== undefined;
+  }
+
+  /** Whether a call failed because the index is damaged. */
+  get isDamaged(): boolean {
+    return this.#isDamaged;
+  }
+
+  /**
+   * Makes a call.
+   * @throws TieredError `TIERED_UNAVAILABLE` while another process writes, and the errors of other operations
+   * on storage.
+   */
+  call<C extends keyof Calls>(call: C, options: Parameters<Calls[C]>[0]): Promise<ReturnType<Calls[C]>> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
+    this.#asked += 1;
+    const id = this.#asked;
+    if (this.#waiting.size === 0) this.#thread.ref();
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#thread.postMessage({ id, call, options });
+    });
+  }
+
+  /**
+   * Closes the index, after the call under way. Calls that are not answered fail. Idempotent. A call that
+   * hangs is waited for a second; the index is closed when it ends.
+   */
+  async end(): Promise<void> {
+    this.#over(undefined);
+    Atomics.store(this.#gate, CLOSED, 1);
+    this.#thread.ref();
+    // Makes the thread look at the gate.
+    this.#thread.postMessage(undefined);
+    const exited = new AbortController();
+    const late = this.#clock.sleep(LONGEST_WAIT_MS, exited.signal, { background: true });
+    await Promise.race([Promise.all([this.#exited, this.#noted]), late]);
+    exited.abort(EXITED);
+    this.#thread.unref();
+  }
+
+  #answered({ id, result, failure }: Answer): void {
+    const waiting = this.#waiting.get(id);
+    // The client was ended meanwhile.
+    if (waiting === undefined) return;
+    this.#waiting.delete(id);
+    if (this.#waiting.size === 0) this.#thread.unref();
+    if (failure === undefined) {
+      waiting.resolve(result as never);
+      return;
+    }
+    const error = this.#errorOf(failure);
+    if (error.code === 'TIERED_DATA_CORRUPT' && !this.#isDamaged) {
+      this.#isDamaged = true;
+      this.#noted = this.#onDamage();
+    }
+    waiting.reject(error);
+  }
+
+  #errorOf({ code, message }: { readonly code: string; readonly message: string }): TieredError {
+    const [, ours, retryable] = CODES.find(([beginning]) => code.startsWith(beginning)) ?? [
+      '',
+      'TIERED_IO',
+      true,
+    ];
+    const what =
+      ours === 'TIERED_UNAVAILABLE' ? 'is held by another process, which may be stopped' : 'failed';
+    return new TieredError(ours, `${this.#driver}: the tier's index ${what}: ${message} (${code}).`, {
+      driver: this.#driver,
+      operation: 'openIndex',
+      retryable,
+    });
+  }
+
+  #over(cause: Error | undefined): void {
+    const why = cause === undefined ? 'is closed' : `has no thread: ${cause.message}`;
+    // Not retryable with this client, unlike a write that another process prevents.
+    this.#ended ??= new TieredError('TIERED_IO', `${this.#driver}: the tier's index ${why}.`, {
+      cause,
+      driver: this.#driver,
+      operation: 'openIndex',
+    });
+    for (const { reject } of this.#waiting.values()) reject(this.#ended);
+    this.#waiting.clear();
+  }
+}

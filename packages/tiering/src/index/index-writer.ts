@@ -1,0 +1,402 @@
+import { isTieredError, type Clock } from '@tiered/core';
+import { onAbort } from '@tiered/core/internal';
+import type { FlushUrgency } from '../memory/flush-urgency.js';
+import type { IndexClient } from './index-client.js';
+import { PAGE_BYTES } from './thread/schema.js';
+import type { Applied, Batch } from './index-messages.js';
+import type { ClaimRow, CopyRef, MovedRow, PackedRow, PlacedRow } from '../tier/copy-rows.js';
+
+/** Milliseconds for which the index is left to another writer: the first time, and at most. */
+const FIRST_PAUSE_MS = 2;
+const LAST_PAUSE_MS = 50;
+/**
+ * Milliseconds that a transaction takes at most. If it takes longer the disk hangs, and nobody should wait
+ * for that either.
+ */
+const LONGEST_CALL_MS = 2000;
+
+/**
+ * Turns of the event loop before a transaction begins, so that changes requested meanwhile go with it. An
+ * idle loop turns in microseconds, and a busy one has more to gather. Without them every small file would
+ * cost a transaction.
+ */
+const TURNS_TO_GATHER = 8;
+
+/**
+ * Milliseconds from one transaction to the next while nobody waits for it, because it has only claims. A
+ * transaction costs as much as a dozen of its rows, and copies come from a source one by one. The memory of a
+ * copy is held for this long; no reader waits for it.
+ */
+const GAP_MS = 10;
+
+/**
+ * The reason for which a watch ends. Made once, because an abort without a reason makes an error with a
+ * stack.
+ */
+const ENDED = new Error('the call has ended');
+
+/** The reason for which a pause ends. */
+const HURRIED = new Error('somebody waits for the transaction');
+
+type Change =
+  | { readonly kind: 'claims'; readonly row: ClaimRow }
+  | { readonly kind: 'placed'; readonly row: PlacedRow }
+  | { readonly kind: 'packed'; readonly row: PackedRow }
+  | { readonly kind: 'moved'; readonly row: MovedRow }
+  | { readonly kind: 'sealed' | 'leaving' | 'gone'; readonly row: CopyRef };
+
+/**
+ * Changes that nobody waits for, as long as there is memory for copies and room in the lease. Not `placed`:
+ * where the storage is full the transaction fails, and all files that are there and not recorded are lost.
+ */
+const MAY_WAIT: readonly Change['kind'][] = ['claims'];
+
+/** Changes that others may have made impossible. */
+const MAY_BE_REFUSED: readonly Change['kind'][] = ['claims', 'placed', 'packed', 'moved', 'sealed'];
+
+/** A change, and the promise of the caller that waits for it. */
+type Entry = Change & {
+  readonly resolve: (isDone: boolean) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/** The changes of the next transaction. */
+class Pending {
+  /** In the order of the calls, so that no change of a copy comes before an earlier one. */
+  entries: Entry[] = [];
+  quota: number | undefined;
+  seen: number | undefined;
+  isDue = false;
+  /** Whether somebody waits for it. */
+  isUrgent = false;
+  /** Pages that it may change. */
+  pages = 0;
+  /** Called when the transaction has ended, whatever its outcome. */
+  readonly told: (() => void)[] = [];
+
+  /** Moves the entries that are too many for this transaction to another one. */
+  split(mostPages: number): Pending {
+    const rest = new Pending();
+    let [count, pages] = [0, 0];
+    for (const entry of this.entries) {
+      const ofEntry = pagesOf(entry);
+      if (pages + ofEntry > mostPages && count > 0) break;
+      pages += ofEntry;
+      count += 1;
+    }
+    rest.entries = this.entries.splice(count);
+    rest.isDue = rest.entries.length > 0;
+    rest.isUrgent = rest.isDue && this.isUrgent;
+    rest.pages = this.pages - pages;
+    this.pages = pages;
+    return rest;
+  }
+}
+
+/**
+ * Pages that a change may change: those of the copy's row in the table and in the index of unfinished rows,
+ * which rows seldom share where keys are read in a random order; and those that splitting them takes from
+ * time to time. Checksums of large copies have pages of their own.
+ */
+const PAGES_A_ROW = 4;
+/** A copy in a segment changes only the table, and comes with others in the order of their keys. */
+const PAGES_A_PACKED_ROW = 2;
+/**
+ * Characters of a key that count as one more page. Long keys fill pages sooner, so that these split more
+ * often and lie deeper.
+ */
+const KEY_CHARS_A_PAGE = 128;
+
+/** What comes or goes as a file may change the page of its directory. */
+const OF_FILES: readonly Change['kind'][] = ['claims', 'gone'];
+
+function pagesOf({ kind, row }: Entry): number {
+  const hasSums = kind === 'placed' || kind === 'packed' || kind === 'moved';
+  const sumsBytes = hasSums ? row.sums.byteLength : 0;
+  const pages = kind === 'packed' ? PAGES_A_PACKED_ROW : PAGES_A_ROW;
+  const ofDirectory = OF_FILES.includes(kind) && row.key.includes('/') ? 1 : 0;
+  return (
+    pages + ofDirectory + Math.floor(row.key.length / KEY_CHARS_A_PAGE) + Math.floor(sumsBytes / PAGE_BYTES)
+  );
+}
+
+/** The signals that end a writer. */
+export interface WriterEnds {
+  /** Nothing is written any more. */
+  readonly ended: AbortSignal;
+  /**
+   * Everything is about to end. A writer that another process holds up gives up, and others clear up what it
+   * leaves.
+   */
+  readonly ending: AbortSignal;
+}
+
+/** What a writer works with. */
+export interface IndexWriterParts {
+  readonly client: IndexClient;
+  readonly member: string;
+  readonly clock: Clock;
+  readonly leases: Leases;
+  readonly ends: WriterEnds;
+  /** Whether somebody waits for what is gathered. */
+  readonly urgency: FlushUrgency;
+}
+
+/** What a writer asks its store for each transaction. */
+export interface Leases {
+  /** Pages that one transaction may change: the log has room for this many beyond its length. */
+  readonly mostPages: number;
+  /** The terms of the transaction: leases, and what directories take. */
+  terms(): Pick<Batch, 'wants' | 'spare' | 'hold' | 'directoryBytes'>;
+  /** The transaction was made, with these claims. The store has to delete what was emptied. */
+  applied(outcome: Applied, claims: readonly ClaimRow[]): void;
+  /** The transaction failed, and nothing was changed. */
+  failed(claims: readonly ClaimRow[]): void;
+}
+
+/**
+ * Gathers changes of an index, and makes them in as few transactions as there is time for. While one is under
+ * way, and for a moment after it if nobody waits, the next one fills, up to what the log has room for. So a
+ * thousand small files cost some dozens of transactions, and two processes that write without pause leave
+ * each other time.
+ */
+export class IndexWriter {
+  readonly #client: IndexClient;
+  readonly #member: string;
+  readonly #clock: Clock;
+  readonly #leases: Leases;
+  readonly #ends: WriterEnds;
+  readonly #urgency: FlushUrgency;
+  /** Ends the pause between two transactions, if there is one now. */
+  #pause: AbortController | undefined;
+  /** When the next transaction may begin if nobody waits for it. */
+  #nextAt = -Infinity;
+  #pending = new Pending();
+  #running: Promise<void> | undefined;
+  #isHeldUp = false;
+  #onHeldUp: (() => void)[] = [];
+
+  constructor({ client, member, clock, leases, ends, urgency }: IndexWriterParts) {
+    this.#client = client;
+    this.#member = member;
+    this.#clock = clock;
+    this.#leases = leases;
+    this.#ends = ends;
+    this.#urgency = urgency;
+    const hurry = () => this.#hurry();
+    urgency.on('urgent', hurry);
+    const notEnding = onAbort(ends.ending, hurry);
+    onAbort(ends.ended, () => {
+      urgency.off('urgent', hurry);
+      notEnding();
+      hurry();
+    });
+  }
+
+  /** Whether another process holds this one up: it has prevented writes since this one last could write. */
+  get isHeldUp(): boolean {
+    return this.#isHeldUp;
+  }
+
+  /** Resolves when another process holds this one up; else never. */
+  heldUp(): Promise<void> {
+    return new Promise((resolve) => this.#onHeldUp.push(resolve));
+  }
+
+  /** Records a claim. False if another process has such a copy, or makes it. */
+  claim(row: ClaimRow): Promise<boolean> {
+    return this.#add({ kind: 'claims', row });
+  }
+
+  /** Records that a copy is placed. False if its claim is gone. */
+  placed(row: PlacedRow): Promise<boolean> {
+    return this.#add({ kind: 'placed', row });
+  }
+
+  /**
+   * Records a copy in a segment. False if another process has such a copy, or the segment does not belong to
+   * this process any more.
+   */
+  packed(row: PackedRow): Promise<boolean> {
+    return this.#add({ kind: 'packed', row });
+  }
+
+  /** As `packed`. False also if the copy is not where it was any more. */
+  moved(row: MovedRow): Promise<boolean> {
+    return this.#add({ kind: 'moved', row });
+  }
+
+  /** Seals a segment: it gets no more copies. False if it is empty: then it is removed. */
+  sealed(row: CopyRef): Promise<boolean> {
+    return this.#add({ kind: 'sealed', row });
+  }
+
+  /** Takes a copy out of the index: from now on nobody is told of it. */
+  async leaving(row: CopyRef): Promise<void> {
+    await this.#add({ kind: 'leaving', row });
+  }
+
+  /** Records that a copy which was leaving, or was claimed, has no file any more. */
+  async gone(row: CopyRef): Promise<void> {
+    await this.#add({ kind: 'gone', row });
+  }
+
+  /** Records that nothing is open here of what left up to this number. */
+  seen(seq: number): void {
+    this.#pending.seen = seq;
+    this.write();
+  }
+
+  /** Records the bytes that this member lets the tier hold. */
+  quota(bytes: number): void {
+    this.#pending.quota = bytes;
+    this.write();
+  }
+
+  /** Makes a transaction at once, even if it has nothing but terms. */
+  write(): void {
+    this.#pending.isUrgent = true;
+    this.#begin();
+    this.#hurry();
+  }
+
+  #begin(): void {
+    this.#pending.isDue = true;
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+      this.#onHeldUp = [];
+      if (this.#pending.isDue) this.#begin();
+    });
+  }
+
+  /** Ends the pause, if somebody waits. */
+  #hurry(): void {
+    if (this.#isUrgent) this.#pause?.abort(HURRIED);
+  }
+
+  get #isUrgent(): boolean {
+    const { isUrgent, pages } = this.#pending;
+    const isFull = pages >= this.#leases.mostPages;
+    return (
+      isUrgent || isFull || this.#urgency.isNeeded || this.#ends.ended.aborted || this.#ends.ending.aborted
+    );
+  }
+
+  /** Resolves when the next transaction has ended. */
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#pending.told.push(resolve);
+      this.write();
+    });
+  }
+
+  /** Resolves when nothing is under way. */
+  async settled(): Promise<void> {
+    this.#pending.isUrgent = true;
+    this.#hurry();
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  #add(change: Change): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      const entry = { ...change, resolve, reject };
+      this.#pending.entries.push(entry);
+      this.#pending.pages += pagesOf(entry);
+      if (!MAY_WAIT.includes(change.kind)) this.#pending.isUrgent = true;
+      this.#begin();
+      this.#hurry();
+    });
+  }
+
+  async #run(): Promise<void> {
+    while (this.#pending.isDue) {
+      await this.#gather();
+      const pending = this.#pending;
+      this.#pending = pending.split(this.#leases.mostPages);
+      await this.#write(pending);
+    }
+  }
+
+  async #gather(): Promise<void> {
+    const leftMs = this.#nextAt - this.#clock.now();
+    if (leftMs > 0 && !this.#isUrgent) {
+      this.#pause = new AbortController();
+      await this.#clock.sleep(leftMs, this.#pause.signal).catch(() => undefined);
+      this.#pause = undefined;
+    }
+    for (let turns = 0; turns < TURNS_TO_GATHER; turns++) await this.#clock.turn();
+    this.#nextAt = this.#clock.now() + GAP_MS;
+  }
+
+  async #write(pending: Pending): Promise<void> {
+    const terms = this.#leases.terms();
+    const claims = pending.entries.flatMap(({ kind, row }) => (kind === 'claims' ? [row] : []));
+    const batch: Batch = {
+      ...terms,
+      member: this.#member,
+      quota: pending.quota,
+      seen: pending.seen,
+      claims,
+      placed: pending.entries.flatMap(({ kind, row }) => (kind === 'placed' ? [row] : [])),
+      packed: pending.entries.flatMap(({ kind, row }) => (kind === 'packed' ? [row] : [])),
+      moved: pending.entries.flatMap(({ kind, row }) => (kind === 'moved' ? [row] : [])),
+      sealed: pending.entries.flatMap(({ kind, row }) => (kind === 'sealed' ? [row] : [])),
+      leaving: pending.entries.flatMap(({ kind, row }) => (kind === 'leaving' ? [row] : [])),
+      gone: pending.entries.flatMap(({ kind, row }) => (kind === 'gone' ? [row] : [])),
+    };
+    try {
+      const outcome = await this.patiently(() => this.#client.call('apply', batch));
+      this.#leases.applied(outcome, claims);
+      const refused = new Set([...outcome.refused, ...outcome.lost]);
+      for (const { kind, row, resolve } of pending.entries) {
+        resolve(outcome.isMember && !(MAY_BE_REFUSED.includes(kind) && refused.has(row.tag)));
+      }
+    } catch (error) {
+      this.#leases.failed(claims);
+      // Nobody waits for these, and nobody repeats them, so they go with the next transaction.
+      this.#pending.quota ??= pending.quota;
+      this.#pending.seen ??= pending.seen;
+      for (const { reject } of pending.entries) reject(error);
+    } finally {
+      for (const tell of pending.told) tell();
+    }
+  }
+
+  /** Makes a call. If it takes too long, those that wait for the index are held up. */
+  async #watched<T>(call: () => Promise<T>): Promise<T> {
+    const done = new AbortController();
+    this.#clock.sleep(LONGEST_CALL_MS, done.signal, { background: true }).then(
+      () => this.#holdUp(),
+      () => undefined,
+    );
+    try {
+      return await call();
+    } finally {
+      done.abort(ENDED);
+    }
+  }
+
+  #holdUp(): void {
+    this.#isHeldUp = true;
+    for (const told of this.#onHeldUp.splice(0)) told();
+  }
+
+  /**
+   * Repeats a call for as long as another process writes, which may be one that was stopped in the middle.
+   */
+  async patiently<T>(call: () => Promise<T>): Promise<T> {
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LAST_PAUSE_MS, pauseMs * 2)) {
+      try {
+        const result = await this.#watched(call);
+        this.#isHeldUp = false;
+        return result;
+      } catch (error) {
+        const { ended, ending } = this.#ends;
+        if (!isTieredError(error, 'TIERED_UNAVAILABLE') || ended.aborted) throw error;
+        if (pauseMs === LAST_PAUSE_MS) this.#holdUp();
+        if (ending.aborted && this.#isHeldUp) throw error;
+        await this.#clock.sleep(pauseMs, ended);
+      }
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import type { OperationOptions, Tier } from '@tiered/core';
+import { invariant } from '@tiered/core/internal';
+import { ClosedStore } from '../store/closed-store.js';
+import { openAtStart, openStore, type StoreParts } from '../store/open-store.js';
+import type { Candidate, Claim, TierStore } from '../tier/tier-store.js';
+import { Openings, TakeOvers } from './openings.js';
+
+/** What tiers are opened with, and what is done with the copies that they hold. */
+export interface TierStoresParts extends StoreParts {
+  /** Adopts the copies that a tier holds already. */
+  readonly takeOver: (store: TierStore) => Promise<void>;
+  /** Adopting failed, and is tried again. */
+  readonly onNotTakenOver: (store: TierStore, error: unknown) => void;
+}
+
+/**
+ * The stores of all tiers. A tier is open from the start on, or from when it works again or has another
+ * index, until close.
+ */
+export class TierStores {
+  readonly #parts: TierStoresParts;
+  readonly #stores: TierStore[] = [];
+  readonly #openings: Openings;
+  readonly #takeOvers: TakeOvers;
+
+  constructor(parts: TierStoresParts) {
+    this.#parts = parts;
+    const { host, events, closing, takeOver, onNotTakenOver } = parts;
+    this.#openings = new Openings(host, closing, {
+      open: (tier) => openStore(tier, parts, { signal: closing }),
+      begin: (store) => {
+        events.emit('void', store.tier.level);
+        this.#stores[store.tier.level] = store;
+        this.#takeOvers.begin(store);
+      },
+    });
+    const { clock } = host;
+    const isOpen = (store: TierStore) => this.isOpen(store);
+    this.#takeOvers = new TakeOvers({ clock, closing, takeOver, isOpen, failed: onNotTakenOver });
+    events.on('lost', (level) => this.#openings.again(this.at(level)));
+    events.on('taken', (level) => {
+      const tier = host.tiers[level];
+      invariant(tier !== undefined, `there is no level ${level}`);
+      events.emit('void', level);
+      this.#stores[level] = new ClosedStore(tier, 'for good');
+    });
+  }
+
+  /** Opens all tiers. One that does not work at the moment is skipped, and opened again later. */
+  async open(options: OperationOptions): Promise<void> {
+    for (const tier of this.#parts.host.tiers)
+      this.#stores.push(await openAtStart(tier, this.#parts, options));
+  }
+
+  /** Begins to adopt the copies of all tiers, in the background. */
+  begin(): void {
+    for (const store of this.#stores) this.#takeOvers.begin(store);
+  }
+
+  /** By level. */
+  get all(): readonly TierStore[] {
+    return this.#stores;
+  }
+
+  at(level: number): TierStore {
+    const store = this.#stores[level];
+    invariant(store !== undefined, `there is no level ${level}`);
+    return store;
+  }
+
+  /** Whether this store is what its tier holds, and the tier was not opened again since. */
+  isOpen(store: TierStore): boolean {
+    return this.#stores[store.tier.level] === store;
+  }
+
+  /** Openings and adoptions under way, and the work of the stores. */
+  get underWay(): Promise<void>[] {
+    const own = this.#stores.flatMap(({ asked: room = [], underWay = [] }) => [...underWay].concat(room));
+    return [...own, ...this.#openings.underWay, ...this.#takeOvers.underWay];
+  }
+
+  /** Resolves when bytes were asked for that a claim got `later` for; undefined if none are. */
+  get asked(): Promise<void> | undefined {
+    return this.#stores.map(({ asked }) => asked).find((asked) => asked !== undefined);
+  }
+
+  /** Claims bytes of a level for a copy. `later` and undefined mean the same as for `TierStore.claim`. */
+  claim(level: number, object: Candidate, bytes: number): Claim | 'later' | undefined {
+    const store = this.at(level);
+    if (store.current) return store.claim(object, bytes);
+    this.#openings.again(store);
+    return undefined;
+  }
+
+  /** Whether a tier may hold an object that this process does not know of. Costs nothing. */
+  get mayHoldMore(): boolean {
+    for (const store of this.#stores) if (store instanceof ClosedStore) this.#openings.again(store);
+    return this.#stores.some((store) => store.mayHoldMore);
+  }
+
+  /** Leaves all tiers. Only when nothing is under way. */
+  async close(): Promise<void> {
+    await Promise.all(this.#stores.map((store) => store.close()));
+  }
+}
+
+/**
+ * Whether copies on a tier outlive this process. If they do not, an object that is moved up to the tier keeps
+ * its slower copy as well, which serves again when the faster one is dropped.
+ */
+export function isLasting({ driver }: Tier): boolean {
+  return driver.capabilities.index || driver.location !== undefined;
+}

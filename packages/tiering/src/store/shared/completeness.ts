@@ -1,0 +1,97 @@
+import type { Patiently } from '../../index/until-free.js';
+import type { Tier } from '@tiered/core';
+import { tagOf } from '@tiered/core/internal';
+import type { IndexClient } from '../../index/index-client.js';
+
+/** Lists the storage. */
+type Sweep = (signal: AbortSignal | undefined, patiently: Patiently) => Promise<void>;
+
+/**
+ * Whether everything on a tier's storage is in its index. A listing makes it so. The listing may fail; then
+ * the next caller that needs it tries again.
+ */
+export class Completeness {
+  readonly #sweep: Sweep;
+  #isReached: boolean;
+
+  /**
+   * @param isReached Whether that is known to be so without a listing.
+   * @param sweep Lists the storage.
+   */
+  constructor(isReached: boolean, sweep: Sweep) {
+    this.#isReached = isReached;
+    this.#sweep = sweep;
+  }
+
+  get isReached(): boolean {
+    return this.#isReached;
+  }
+
+  /**
+   * Lists the storage, if necessary. Rejects as the listing does.
+   * @param patiently Makes calls of the index.
+   */
+  async reach(signal: AbortSignal | undefined, patiently: Patiently): Promise<void> {
+    if (this.#isReached) return;
+    await this.#sweep(signal, patiently);
+    this.#isReached = true;
+  }
+}
+
+/** What completing an index needs. */
+export interface CompletingParts {
+  readonly client: IndexClient;
+  readonly patiently: Patiently;
+  readonly tier: Tier;
+  /** When the machine was started, and the index in which that was recorded. */
+  readonly boot: string;
+}
+
+/**
+ * Makes sure that everything on the storage is in the index. That is uncertain if the index is new, or if the
+ * machine was started since, because a power cut may have come between. Costs a listing. Until it has ended
+ * nothing is placed, because unknown files fill the tier too.
+ */
+export async function completeIndex(
+  { client, patiently, tier, boot }: CompletingParts,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  await deleteUnknown(client, tier, signal);
+  await patiently(() => client.call('swept', { boot }));
+}
+
+/**
+ * Deletes what is on a tier and not in its index: a power cut may have lost changes of the index. Costs a
+ * listing; while it runs, memory of 8 bytes a copy.
+ */
+async function deleteUnknown(
+  index: IndexClient,
+  { driver }: Tier,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const tags = await index.call('tags', undefined);
+  for await (const page of driver.list({ signal })) {
+    const names = page.map(({ key }) => key).filter((name) => !includes(tags, tagOf(name)));
+    if (names.length === 0) continue;
+    // Another process may have placed something since the tags were read: a name is in the index before it is
+    // on the storage.
+    const asked = names.map(tagOf).filter((tag) => tag !== undefined);
+    const unknown = new Set(await index.call('unknown', { tags: asked }));
+    for (const name of names) {
+      const tag = tagOf(name);
+      if (tag === undefined || unknown.has(tag)) await driver.delete(name, { signal });
+    }
+  }
+}
+
+/** Whether sorted numbers include this one. */
+function includes(sorted: Float64Array, wanted: number | undefined): boolean {
+  if (wanted === undefined) return false;
+  let [from, to] = [0, sorted.length];
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((sorted[middle] ?? 0) < wanted) from = middle + 1;
+    else to = middle;
+  }
+  return sorted[from] === wanted;
+}

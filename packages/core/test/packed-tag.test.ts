@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { copyName, tagOf } from '../src/tier/copy-name.js';
-import { CopyNames } from '../src/tier/copy-names.js';
+import { CopyNames } from '../src/tier/copy-places.js';
 import {
   fileOf,
   isPacked,

@@ -1,7 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { StorageDriver } from '../driver/driver.js';
 import { assertCounts } from '../support/errors.js';
-import { limited } from '../support/limited.js';
+import { limited } from '../support/promises.js';
 import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 
 /** Options of `LimitDriver`. */

@@ -3,7 +3,7 @@ import { parseBytes, type ByteSize } from '../support/bytes.js';
 import { systemClock, type Clock } from '../support/clock.js';
 import type { StorageDriver } from '../driver/driver.js';
 import { configError } from '../support/errors.js';
-import { limited } from '../support/limited.js';
+import { limited } from '../support/promises.js';
 import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 import { limiter } from './limit-driver.js';
 

@@ -1,5 +1,5 @@
 import pLimit, { type LimitFunction } from 'p-limit';
-import { limited } from '../support/limited.js';
+import { limited } from '../support/promises.js';
 import type { OperationOptions, StorageDriver } from './driver.js';
 
 /** A driver, and who uses it: hierarchies, tiers and decorators. */

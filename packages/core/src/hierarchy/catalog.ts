@@ -1,5 +1,5 @@
 import type { ListOptions, ObjectStat, StorageDriver } from '../driver/driver.js';
-import { ListedObjects } from '../namespace/listed-objects.js';
+import { ListedObjects } from '../namespace/listing.js';
 import { ABSENT, type MetadataContainer } from '../namespace/metadata-container.js';
 import type { VersionPolicy } from '../placement/placement.js';
 import { onAbort, raceAbort, type OperationScope } from '../support/abort.js';

@@ -30,7 +30,7 @@ import { snapshot, statsBetween, type HierarchyStats } from './stats.js';
 import { Tier } from '../tier/tier.js';
 import { readChannel } from '../tracing/channels.js';
 import { ReadTracer } from '../tracing/read-tracer.js';
-import type { TracedOptions } from '../tracing/traced-options.js';
+import type { TracedOptions } from '../tracing/operation.js';
 import { DefaultEventLog } from './default-event-log.js';
 import { isUsedBy, useOnce } from './used-once.js';
 

@@ -1,4 +1,4 @@
-import { PAGE_ENTRIES } from './paged-column.js';
+import { PAGE_ENTRIES } from './pages.js';
 import { PAGE_BYTES } from './record-arena.js';
 
 /** The entries of a namespace as the pages that hold them. Whoever has one only reads it. */

@@ -1,6 +1,6 @@
 import type { ObjectStat } from '../driver/driver.js';
 import type { Clock } from '../support/clock.js';
-import type { MetadataContainer } from './metadata-container.js';
+import type { MetadataContainer, Namespace } from './metadata-container.js';
 
 /** Entries that are looked at for a page: so many keep the event loop for well below a millisecond. */
 const PAGE = 1000;
@@ -17,5 +17,50 @@ export async function* listed(
       if (namespace.isKnown(id) && namespace.keyOf(id).startsWith(prefix)) page.push(namespace.describe(id));
     yield page;
     await clock.turn();
+  }
+}
+
+/** Objects in a part. To take so many copies out of service keeps the event loop for few milliseconds. */
+const AT_A_TIME = 1000;
+
+/**
+ * Which of the objects that were known when a listing began the source has shown since. What a complete
+ * listing has not shown is gone. Takes a bit for each object.
+ */
+export class ListedObjects {
+  readonly #namespace: Namespace;
+  /** Objects that became known later were seen by whoever made them known. */
+  readonly #end: number;
+  readonly #seen: Uint8Array;
+  #isEmpty = true;
+
+  constructor(namespace: Namespace) {
+    this.#namespace = namespace;
+    this.#end = namespace.count;
+    this.#seen = new Uint8Array(Math.ceil(this.#end / 8));
+  }
+
+  /** The source has shown an object, in the listing or because it was asked. */
+  see(id: number): void {
+    this.#isEmpty = false;
+    if (id < this.#end) this.#seen[id >>> 3] = this.#bits(id) | (1 << (id & 7));
+  }
+
+  /**
+   * The ids of the objects that are gone, in parts, between which others should have their turn. The listing
+   * has ended. There are none if it showed nothing at all: that is more likely a directory where nothing is
+   * mounted than a dataset that was deleted.
+   */
+  *gone(): Generator<readonly number[], void, undefined> {
+    for (let first = 0; first < this.#end && !this.#isEmpty; first += AT_A_TIME) {
+      const gone: number[] = [];
+      for (let id = first; id < Math.min(first + AT_A_TIME, this.#end); id++)
+        if ((this.#bits(id) & (1 << (id & 7))) === 0 && this.#namespace.isKnown(id)) gone.push(id);
+      yield gone;
+    }
+  }
+
+  #bits(id: number): number {
+    return this.#seen[id >>> 3] ?? 0;
   }
 }

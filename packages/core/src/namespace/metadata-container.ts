@@ -5,7 +5,7 @@ import type { NamespaceImage } from './image.js';
 import { hashOfString } from './key-hash.js';
 import { KeyIndex } from './key-index.js';
 import type { ObjectRef } from './object-ref.js';
-import { PAGE_ENTRIES, PagedColumn } from './paged-column.js';
+import { PAGE_ENTRIES, PagedColumn } from './pages.js';
 import { ABSENT, LONGEST_TEXT, RecordArena } from './record-arena.js';
 
 export { ABSENT };

@@ -11,4 +11,4 @@ export {
   type PlacementRead,
   type PlacementStats,
 } from './placement.js';
-export { type OnServed, type TracedOptions } from '../tracing/traced-options.js';
+export { type OnServed, type TracedOptions } from '../tracing/operation.js';

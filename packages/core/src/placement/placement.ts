@@ -4,7 +4,7 @@ import { TieredError } from '../support/errors.js';
 import type { Namespace } from '../namespace/metadata-container.js';
 import type { ObjectRef } from '../namespace/object-ref.js';
 import type { Tier, TierUse } from '../tier/tier.js';
-import type { TracedOptions } from '../tracing/traced-options.js';
+import type { TracedOptions } from '../tracing/operation.js';
 
 /**
  * What to do when an object in the source has changed since it became known.

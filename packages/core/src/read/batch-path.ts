@@ -2,14 +2,12 @@ import type { Operation, OperationOptions, ReadOutcome } from '../driver/driver.
 import { readOutcome } from '../driver/helpers.js';
 import { inSingleRanges } from '../driver/pieces.js';
 import { isTieredError } from '../support/errors.js';
-import { ABSENT } from '../namespace/metadata-container.js';
+import { ABSENT, type MetadataContainer } from '../namespace/metadata-container.js';
 import type { Placement, VersionPolicy } from '../placement/placement.js';
 import { isPacked, offsetInFile } from '../tier/packed-tag.js';
-import type { MetadataContainer } from '../namespace/metadata-container.js';
-import { nothingBehind } from './nothing-behind.js';
 import type { Tier } from '../tier/tier.js';
 import type { HierarchyReadIntoOptions, HierarchyReadRequest } from './options.js';
-import type { OnServed, TracedOptions } from '../tracing/traced-options.js';
+import type { OnServed, TracedOptions } from '../tracing/operation.js';
 import { clampLength, lengthOfPieces, piecesInvalid } from '../hierarchy/validation.js';
 
 /** A read under way, in the form that both drivers and the placement take. */
@@ -253,4 +251,13 @@ async function readPieces(
   const [outcome = { bytes: 0 }] = join(await Promise.all(ranges));
   if ('error' in outcome || outcome.bytes === target.byteLength) return outcome;
   return { error: piecesInvalid(key) };
+}
+
+/**
+ * Overwrites with zeros what an earlier try wrote behind the bytes that this one gave. Otherwise bytes of the
+ * target that are not part of the object would look as if they were. Returns the number of bytes given.
+ */
+export function nothingBehind(target: Uint8Array, count: number, written: number): number {
+  if (count < written) target.fill(0, count, written);
+  return count;
 }

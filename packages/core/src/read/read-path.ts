@@ -1,5 +1,5 @@
 import { raceAbort } from '../support/abort.js';
-import { BatchPath } from './batch-path.js';
+import { BatchPath, nothingBehind } from './batch-path.js';
 import type { CopyPlaces } from '../tier/copy-places.js';
 import { offsetInFile } from '../tier/packed-tag.js';
 import { clampLength } from '../hierarchy/validation.js';
@@ -11,11 +11,10 @@ import type { PlaceChoice } from './place-choice.js';
 import type { ObjectRef } from '../namespace/object-ref.js';
 import type { CopyPlace, DropReason, Placement, VersionPolicy } from '../placement/placement.js';
 import type { AskedVersions } from './asked-versions.js';
-import { nothingBehind } from './nothing-behind.js';
 import type { HierarchyReadIntoOptions, HierarchyReadOptions, HierarchyReadRequest } from './options.js';
 import type { Tier } from '../tier/tier.js';
 import type { TierTally } from '../tier/tier-tally.js';
-import type { OnServed, TracedOptions } from '../tracing/traced-options.js';
+import type { OnServed, TracedOptions } from '../tracing/operation.js';
 
 /** What the read path works with. */
 export interface ReadPathParts {

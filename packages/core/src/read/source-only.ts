@@ -10,7 +10,7 @@ import {
   type PlacementRead,
   type PlacementStats,
 } from '../placement/placement.js';
-import type { TracedOptions } from '../tracing/traced-options.js';
+import type { TracedOptions } from '../tracing/operation.js';
 
 /** The placement of a hierarchy without tiers. Every read goes to the source, and nothing is kept. */
 export class SourceOnly implements Placement {

@@ -1,7 +1,23 @@
 import { open, readFile, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { existingAt } from './existing-at.js';
 import { isBelow, mountinfo, mountsOf } from './mounts.js';
+
+/**
+ * Returns the path, or the nearest one above it that exists: where a directory that is not there yet would be
+ * made.
+ * @throws errors of the system, such as `EACCES`.
+ */
+export async function existingAt(where: string): Promise<string> {
+  try {
+    await stat(where);
+    return where;
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    const above = path.dirname(where);
+    if (!['ENOENT', 'ENOTDIR'].includes(code) || above === where) throw error;
+    return existingAt(above);
+  }
+}
 
 /** A directory that the kernel finds at a path, and on a device. */
 interface Mounted {

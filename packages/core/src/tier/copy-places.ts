@@ -1,6 +1,65 @@
 import type { MetadataContainer } from '../namespace/metadata-container.js';
 import type { CopyPlace } from '../placement/placement.js';
-import { CopyNames } from './copy-names.js';
+import { copyName } from './copy-name.js';
+import { isPacked, segmentName, segmentOf } from './packed-tag.js';
+
+/** Ids per page, as a power of two: 64 Ki tags are 512 KiB. */
+const PAGE_BITS = 16;
+const PAGE_ENTRIES = 2 ** PAGE_BITS;
+/** Names kept as strings, so that a small dataset does not make them anew for each read. */
+const KEPT = 8192;
+const NO_TAG = -1;
+
+/** Where copies are on their tiers, in 8 bytes per object instead of a string each. */
+export class CopyNames {
+  readonly #pages = new Map<number, Float64Array>();
+  readonly #kept = new Map<number, string>();
+  /** Names of segments, each of which many copies share. */
+  readonly #segments = new Map<number, string>();
+
+  /**
+   * Sets the tag that, with the key, names the copy of an object. Without a tag the key alone is the name.
+   */
+  set(id: number, tag: number | undefined): void {
+    this.#kept.delete(id);
+    let page = this.#pages.get(id >>> PAGE_BITS);
+    if (page === undefined) {
+      if (tag === undefined) return;
+      this.#pages.set(id >>> PAGE_BITS, (page = new Float64Array(PAGE_ENTRIES).fill(NO_TAG)));
+    }
+    page[id & (PAGE_ENTRIES - 1)] = tag ?? NO_TAG;
+  }
+
+  /** The tag of an object's copy; undefined if its name is the key. */
+  tagOf(id: number): number | undefined {
+    const tag = this.#pages.get(id >>> PAGE_BITS)?.[id & (PAGE_ENTRIES - 1)] ?? NO_TAG;
+    return tag === NO_TAG ? undefined : tag;
+  }
+
+  /**
+   * The name of the file that an object's copy is in.
+   * @param tag As `tagOf` gave it.
+   */
+  fileOf(id: number, key: string, tag: number | undefined): string {
+    if (tag === undefined) return key;
+    if (isPacked(tag)) return this.#segment(segmentOf(tag));
+    const known = this.#kept.get(id);
+    if (known !== undefined) return known;
+    if (this.#kept.size >= KEPT) this.#kept.clear();
+    const name = copyName(key, tag);
+    this.#kept.set(id, name);
+    return name;
+  }
+
+  #segment(segment: number): string {
+    const known = this.#segments.get(segment);
+    if (known !== undefined) return known;
+    if (this.#segments.size >= KEPT) this.#segments.clear();
+    const name = segmentName(segment);
+    this.#segments.set(segment, name);
+    return name;
+  }
+}
 
 /**
  * Where the served copy of each object is: on which level, and under which name. The placement sets it, and

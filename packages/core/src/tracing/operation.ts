@@ -1,4 +1,14 @@
-import type { TraceChannel } from './channels.js';
+import type { TraceChannel, ServedBy } from './channels.js';
+import type { OperationOptions } from '../driver/driver.js';
+
+/** Is told of each read that was served: how, and by which tier if a copy served it. */
+export type OnServed = (by: ServedBy, level?: number) => void;
+
+/** Options of a read, with who traces it. */
+export interface TracedOptions extends OperationOptions {
+  /** Called once for each read that was served. Undefined where nobody traces it. */
+  readonly onServed?: OnServed | undefined;
+}
 
 /**
  * Tells subscribers that an operation begins, and runs what begins it as a part of it: what is traced in

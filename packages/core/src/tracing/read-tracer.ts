@@ -1,6 +1,6 @@
 import type { OperationOptions, ReadOutcome, StorageDriver } from '../driver/driver.js';
 import { readChannel, type ReadTrace } from './channels.js';
-import type { OnServed, TracedOptions } from './traced-options.js';
+import type { OnServed, TracedOptions } from './operation.js';
 
 /** A context while its operation is under way. */
 type Growing = { -readonly [Field in keyof ReadTrace]: ReadTrace[Field] };

@@ -1,10 +1,10 @@
 import { isTieredError, type DropReason, type Tier } from '@tiered/core';
 import type { ObjectRef, PlacementHost } from '@tiered/core/placement';
 import { placeChannel, type PlaceCause, type PlaceOutcome } from '@tiered/core/tracing';
-import { BriefMap, configError, type Checksum, type OperationScope } from '@tiered/core/internal';
+import { BriefMap, type Checksum, type OperationScope } from '@tiered/core/internal';
 import type { CopyIndex } from '../ledger/copy-index.js';
 import { isLasting } from '../ledger/tier-stores.js';
-import type { PlacementPolicy, TierRoom } from '../policies/policy.js';
+import type { PlacementPolicy } from '../policies/policy.js';
 import { MakingRoom } from './making-room.js';
 import type { ChunkSize } from '../source/chunk-size.js';
 import type { SourceGate } from '../source/gate.js';
@@ -13,6 +13,7 @@ import type { SourceReads } from '../source/reads.js';
 import type { TierEvents } from '../tier/tier-events.js';
 import type { Claim } from '../tier/tier-store.js';
 import { TracedFill, type Begun } from './begun.js';
+import { Capacity } from './capacity.js';
 import { FillFailures } from './fill-failures.js';
 import { isCurrent, type BringBytes, type FillFailure, type FillObject } from '../fill/fill-parts.js';
 import { LeftBehind } from './left-behind.js';
@@ -38,14 +39,6 @@ export interface FillsParts {
   readonly closing: AbortSignal;
 }
 
-/**
- * Objects on their way at the same time. Readers that read the beginning of an object and leave could begin
- * any number, and each costs a few KB even before its first chunk.
- */
-const MOST_AT_A_TIME = 16_384;
-/** Objects of several chunks among them: each has a file open from its first chunk to its last. */
-const MOST_FILES = 256;
-
 /** A fill that has not ended. */
 export interface Running {
   readonly fill: ObjectFill;
@@ -66,8 +59,7 @@ export class Fills {
   readonly #promoting = new Map<number, Promise<void>>();
   readonly #room: MakingRoom;
   readonly #failures: FillFailures;
-  /** Objects of several chunks that are on their way. */
-  #large = 0;
+  readonly #capacity: Capacity;
   readonly counts = { placed: 0, declined: 0, behind: 0, failed: 0, evicted: 0, promoted: 0 };
 
   constructor(parts: FillsParts) {
@@ -76,6 +68,7 @@ export class Fills {
     const start = (id: number) => this.tryToStart(host.namespace.objectOf(id), 'behind');
     this.#leftBehind = new LeftBehind({ budget, clock: host.clock, lanes, closing, start });
     this.#failures = new FillFailures({ ...parts, counts: this.counts });
+    this.#capacity = new Capacity({ ...parts, failures: this.#failures });
     this.#room = new MakingRoom({
       ...parts,
       onEvicted: () => void (this.counts.evicted += 1),
@@ -128,16 +121,18 @@ export class Fills {
     if (this.#hasCopy(object.id)) return undefined;
     // Whether the copy is gone shows when the object is read next; before that there is nothing to do.
     if (copies.removals.isUnderWay(object.key)) return 'behind';
-    const candidate = this.#candidate(object);
+    const candidate = this.#capacity.candidate(object);
     if (candidate === undefined) return undefined;
-    const level = policy.place(candidate, this.#rooms(candidate, host.tiers.length));
+    const level = policy.place(candidate, this.#capacity.rooms(candidate, host.tiers.length));
     if (level === undefined) {
       this.#makeRoomFor(candidate);
       return undefined;
     }
-    const bytes = this.#bytesFor(candidate, level);
+    const bytes = this.#capacity.bytesFor(candidate, level);
     const faults = host.tiers[level]?.faults;
-    const claim = this.#keepsUp(candidate, level, bytes) ? this.#claim(candidate, level, bytes) : undefined;
+    const claim = this.#capacity.keepsUp(candidate, level, bytes)
+      ? this.#claim(candidate, level, bytes)
+      : undefined;
     if (claim !== undefined)
       return this.#begin({
         object: candidate,
@@ -166,22 +161,6 @@ export class Fills {
     return namespace.levelOf(id) < tiers.length || this.#running.has(id);
   }
 
-  /** Whether another object may be begun: not too many are on their way, and they are not stuck. */
-  #keepsUp(object: FillObject, level: number, bytes: number): boolean {
-    const { budget, readersWait } = this.#parts;
-    if (this.#running.size >= MOST_AT_A_TIME || budget.isStalled) return false;
-    if (isLarge(object) && this.#large >= MOST_FILES) return false;
-    return readersWait || budget.hasRoom(this.#isBuffered(level) ? 2 * bytes : object.chunkBytes);
-  }
-
-  /**
-   * Whether a level keeps in memory what is written until it is published. What is on its way then counts
-   * twice.
-   */
-  #isBuffered(level: number): boolean {
-    return this.#parts.host.tiers[level]?.driver.capabilities.buffersWrites === true;
-  }
-
   /**
    * A tier served a read. The policy may want the object to move up, and needs to know what was read when.
    */
@@ -190,13 +169,14 @@ export class Fills {
     this.#room.touch(id, level);
     const trusted = host.namespace.directLevelOf(id) === level;
     if (policy.promote === undefined || level === 0 || !trusted || this.#running.has(id)) return;
-    const object = this.#candidate(host.namespace.objectOf(id));
+    const object = this.#capacity.candidate(host.namespace.objectOf(id));
     if (object === undefined || !this.#parts.budget.hasRoom(object.chunkBytes)) return;
-    const rooms = this.#rooms(object, level).filter(({ freeBytes }) => freeBytes >= object.size);
+    const rooms = this.#capacity.rooms(object, level).filter(({ freeBytes }) => freeBytes >= object.size);
     if (rooms.length === 0) return;
     const target = policy.promote({ ...object, level }, rooms);
     const from = host.tiers[level];
-    if (target === undefined || from === undefined || !this.#keepsUp(object, target, object.size)) return;
+    if (target === undefined || from === undefined || !this.#capacity.keepsUp(object, target, object.size))
+      return;
     if (this.#promoting.has(id)) return;
     const promoting = this.#promote(object, from, target).finally(() => this.#promoting.delete(id));
     this.#promoting.set(id, promoting);
@@ -210,10 +190,10 @@ export class Fills {
     if (copy === undefined || hasMoved || this.#parts.closing.aborted) return;
     // In the chunks of the copy, so that each chunk is read once and compared with its sum.
     const { chunkBytes } = copy;
-    const hasRoom = this.#rooms(object, from.level).some(
-      ({ level, freeBytes }) => level === target && freeBytes >= size,
-    );
-    if (!hasRoom || !budget.canHold(chunkBytes) || !this.#keepsUp(object, target, size)) return;
+    const hasRoom = this.#capacity
+      .rooms(object, from.level)
+      .some(({ level, freeBytes }) => level === target && freeBytes >= size);
+    if (!hasRoom || !budget.canHold(chunkBytes) || !this.#capacity.keepsUp(object, target, size)) return;
     let claim = this.#claim(object, target, size);
     if (claim === undefined && copies.stores.asked !== undefined) {
       await copies.stores.asked;
@@ -240,42 +220,6 @@ export class Fills {
     if (isTieredError(error, 'TIERED_NOT_FOUND')) this.lost(object, tier.level, 'missing');
   }
 
-  /** The object, unless it is gone, or so large that not even a chunk of it fits into memory. */
-  #candidate(object: ObjectRef): FillObject | undefined {
-    if (!this.#parts.host.namespace.isKnown(object.id)) return undefined;
-    const chunkBytes = this.#parts.chunkSize.ofObject(object.size);
-    return chunkBytes === undefined ? undefined : { ...object, chunkBytes };
-  }
-
-  /** Faster levels than `below` that accept the object now without holding more in memory than allowed. */
-  #rooms({ id, size }: FillObject, below: number): TierRoom[] {
-    const { host, copies, budget } = this.#parts;
-    return host.tiers
-      .slice(0, below)
-      .filter(({ level, writing }) => writing.inService && !this.#failures.refuses(level, id))
-      .filter(({ level }) => !this.#isBuffered(level) || budget.canHold(2 * size))
-      .map(({ level }) => copies.stores.at(level))
-      .map(({ tier: { level }, quotaBytes, freeBytes }) => ({ level, quotaBytes, freeBytes }));
-  }
-
-  /**
-   * Bytes of the copy: all of an object, or as much of it as fits.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for a level that the policy should not have chosen.
-   */
-  #bytesFor({ key, size, chunkBytes }: FillObject, level: number): number {
-    const { host, copies, policy } = this.#parts;
-    const room = host.tiers[level] === undefined ? -1 : copies.stores.at(level).freeBytes;
-    // All the room there is, not a whole number of chunks: a partial copy may end anywhere.
-    const bytes = Math.min(size, room);
-    if (bytes >= Math.min(size, chunkBytes)) return bytes;
-    const expected = `undefined, or a level with room for ${Math.min(size, chunkBytes)} bytes of ${JSON.stringify(key)}`;
-    throw configError(
-      `policy ${policy.name}`,
-      expected,
-      room < 0 ? level : `${level}, with room for ${room}`,
-    );
-  }
-
   /** Undefined also if the level first has to ask for the room: the object is behind then. */
   #claim(object: FillObject, level: number, bytes: number): Claim | undefined {
     const claim = this.#parts.copies.stores.claim(level, object, bytes);
@@ -288,11 +232,10 @@ export class Fills {
     const parts = { ...this.#parts, ...object, claim, bring };
     const trace = placeChannel.hasSubscribers ? new TracedFill(this.#parts.host, begun) : undefined;
     const fill = trace?.begin(() => new ObjectFill(parts)) ?? new ObjectFill(parts);
-    const large = isLarge(object) ? 1 : 0;
-    this.#large += large;
+    const ended = this.#capacity.begin(object);
     const outcome = fill.done.then(async (failure) => {
       this.#running.delete(id);
-      this.#large -= large;
+      ended();
       const how = failure === undefined ? await this.#end(begun, fill) : this.#failed(begun, fill, failure);
       trace?.end(how, failure);
       this.#leftBehind.goOn();
@@ -346,7 +289,7 @@ export class Fills {
   #makeRoomFor(object: FillObject): void {
     const { policy, host } = this.#parts;
     if (policy.evicts !== true) return;
-    const empty = this.#rooms(object, host.tiers.length).map((room) => ({
+    const empty = this.#capacity.rooms(object, host.tiers.length).map((room) => ({
       ...room,
       freeBytes: room.quotaBytes,
     }));
@@ -358,9 +301,4 @@ export class Fills {
     const { source } = this.#parts;
     return (target, offset, signal, progress) => source.into(object, target, offset, signal, progress);
   }
-}
-
-/** Whether an object comes in several chunks. */
-function isLarge({ size, chunkBytes }: FillObject): boolean {
-  return size > chunkBytes;
 }

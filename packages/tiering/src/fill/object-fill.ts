@@ -2,6 +2,7 @@ import { isTieredError } from '@tiered/core';
 import type { ObjectRef } from '@tiered/core/placement';
 import { allEnded, invariant, memoryFor, onAbort, raceAbort } from '@tiered/core/internal';
 import { Arriving } from './arriving.js';
+import { Chunks } from './chunks.js';
 import { GrowingCopy } from './growing-copy.js';
 import { partsOf, callerHasFill, type RangePart, type FillFailure, type FillParts } from './fill-parts.js';
 import type { Ticket } from '../source/gate.js';
@@ -13,10 +14,6 @@ const NOTHING = Promise.resolve(new Uint8Array(0));
  * Ends the waiting of lanes for memory. One error for all: a new one for each would cost more than all else.
  */
 const MAY_GO = new Error('Nothing is left to wait for.');
-
-const MISSING = 0;
-const ARRIVING = 1;
-const WRITTEN = 2;
 
 /**
  * One object on its way to a tier, chunk by chunk.
@@ -48,8 +45,7 @@ export class ObjectFill {
   #stop: AbortController | undefined;
   /** Ends the waiting of lanes for memory: nothing is missing, or there is memory for all of it. */
   #laneMayGo: AbortController | undefined;
-  readonly #state: Uint8Array;
-  readonly #sums: BigUint64Array;
+  readonly #chunks: Chunks;
   readonly #arriving = new Map<number, Arriving>();
   /**
    * Readers of chunks for which there is no memory yet. Called when the chunk was asked for, or never will
@@ -63,8 +59,6 @@ export class ObjectFill {
    * the first chunk.
    */
   #reserved = 0;
-  #written = 0;
-  #next = 0;
   #failure: FillFailure | undefined;
   /** Resolves when the fill has ended: with the failure, if there was one. */
   readonly done: Promise<FillFailure | undefined>;
@@ -73,9 +67,7 @@ export class ObjectFill {
     this.#parts = parts;
     this.#growing = new GrowingCopy(parts.claim);
     const stopListening = onAbort(parts.closing, (error) => this.#fail({ error, side: 'source' }));
-    const chunks = Math.ceil(parts.claim.bytes / parts.chunkBytes);
-    this.#state = new Uint8Array(chunks);
-    this.#sums = new BigUint64Array(chunks);
+    this.#chunks = new Chunks(parts.claim.bytes, parts.chunkBytes);
     this.done = this.#run().finally(stopListening);
   }
 
@@ -97,18 +89,12 @@ export class ObjectFill {
     const { budget, chunkBytes, readersWait } = this.#parts;
     if (this.#failure !== undefined) return false;
     if (readersWait ? !budget.isStalled : budget.hasRoom(chunkBytes)) return true;
-    const asked = this.#state.subarray(
-      Math.floor(offset / chunkBytes),
-      Math.ceil((offset + length) / chunkBytes),
-    );
-    return !asked.includes(MISSING);
+    return !this.#chunks.missesAny(offset, length);
   }
 
   /** Bytes of chunks that were written. */
   get writtenBytes(): number {
-    let bytes = 0;
-    for (const [chunk, state] of this.#state.entries()) if (state === WRITTEN) bytes += this.#lengthOf(chunk);
-    return bytes;
+    return this.#chunks.writtenBytes;
   }
 
   /** The copy, once it is published. */
@@ -121,7 +107,7 @@ export class ObjectFill {
   /** The content of the copy, complete once all its chunks are written. */
   get content(): CopyContent {
     const { size, chunkBytes, claim } = this.#parts;
-    return { size, chunkBytes, bytes: claim.bytes, sums: [...this.#sums] };
+    return { size, chunkBytes, bytes: claim.bytes, sums: this.#chunks.sums };
   }
 
   /**
@@ -140,7 +126,7 @@ export class ObjectFill {
    * bytes of the old one are wiped out.
    */
   async readInto(target: Uint8Array, offset: number, signal: AbortSignal | undefined): Promise<void> {
-    this.#next = Math.ceil((offset + target.byteLength) / this.#parts.chunkBytes);
+    this.#chunks.goOnFrom(offset + target.byteLength);
     const filled: Uint8Array[] = [];
     try {
       const parts = partsOf(offset, target, this.#parts.chunkBytes).map((part) =>
@@ -159,7 +145,7 @@ export class ObjectFill {
     const { chunk, start, target } = part;
     // Neither a tier nor another chunk can fail a read that the source can serve.
     if (this.#failure !== undefined) return this.#readAlone(part, signal);
-    if (this.#state[chunk] === WRITTEN) return this.#readBack(start, target);
+    if (this.#chunks.isWritten(chunk)) return this.#readBack(start, target);
     const arriving = this.#arriving.get(chunk);
     if (arriving !== undefined) {
       arriving.ticket?.promote();
@@ -240,7 +226,7 @@ export class ObjectFill {
   }
 
   #askNow(chunk: number, stalled: boolean): void {
-    const isWanted = !stalled && this.#state[chunk] === MISSING && this.#failure === undefined;
+    const isWanted = !stalled && this.#chunks.isMissing(chunk) && this.#failure === undefined;
     if (isWanted)
       this.#parts.gate
         .foreground(() => this.#request(chunk).bytes)
@@ -261,7 +247,7 @@ export class ObjectFill {
    * is free again.
    */
   #roomFor(chunk: number): number {
-    return this.#isBuffered ? 2 * this.bytes : this.#lengthOf(chunk);
+    return this.#isBuffered ? 2 * this.bytes : this.#chunks.lengthOf(chunk);
   }
 
   get #isBuffered(): boolean {
@@ -280,12 +266,12 @@ export class ObjectFill {
   /** Asks for a chunk. `#work` holds what happens to it afterwards. */
   #request(chunk: number, ticket?: Ticket): Arriving {
     const { budget, chunkBytes, bring, checksum, closing } = this.#parts;
-    const memory = budget.lend(this.#lengthOf(chunk));
+    const memory = budget.lend(this.#chunks.lengthOf(chunk));
     this.#take(chunk);
-    this.#state[chunk] = ARRIVING;
+    this.#chunks.asked(chunk);
     const arriving = new Arriving(memory, ticket, async (progress) => {
       await bring(memory, chunk * chunkBytes, closing, progress);
-      this.#sums[chunk] = checksum.bytes(memory);
+      this.#chunks.came(chunk, checksum.bytes(memory));
       budget.came(memory.byteLength);
     });
     this.#arriving.set(chunk, arriving);
@@ -310,7 +296,7 @@ export class ObjectFill {
     try {
       const bytes = await arriving;
       side = 'tier';
-      if (this.#state.length > 1) await this.#write(chunk, bytes);
+      if (this.#chunks.count > 1) await this.#write(chunk, bytes);
       else await this.#writeWhole(bytes);
     } catch (error) {
       this.#fail({ error, side });
@@ -324,9 +310,8 @@ export class ObjectFill {
     await writers.run(bytes.byteLength, async () => {
       if (this.#failure !== undefined) return;
       await this.#growing.writeAt(bytes, { offset: chunk * chunkBytes, signal: closing });
-      this.#state[chunk] = WRITTEN;
-      this.#written += 1;
-      if (this.#written < this.#state.length) return;
+      this.#chunks.wrote(chunk);
+      if (!this.#chunks.areWritten) return;
       // Moved in within this turn. Behind all writes that wait, thousands of files would be open.
       await new Promise<void>((ended) => {
         publishing = this.#publish((move) => move().finally(ended)).finally(ended);
@@ -343,7 +328,7 @@ export class ObjectFill {
     const { closing, writers } = this.#parts;
     const turn: Turn = (move) => writers.run(bytes.byteLength, move);
     await this.#growing.write(bytes, this.content, { signal: closing, turn });
-    this.#state.fill(WRITTEN);
+    if (this.#chunks.count === 1) this.#chunks.wrote(0);
   }
 
   /** Brings all chunks, and waits until the copy is published. */
@@ -351,10 +336,10 @@ export class ObjectFill {
     const { budget, lanes } = this.#parts;
     // The caller may want a certain chunk first. It receives this fill by a promise of its own.
     await callerHasFill();
-    const count = Math.min(lanes, this.#state.length);
+    const count = Math.min(lanes, this.#chunks.count);
     await Promise.all(Array.from({ length: count }, () => this.#lane()));
     while (this.#work.size > 0) await Promise.all(this.#work);
-    if (this.#state.length === 0) await this.#settle(0, NOTHING);
+    if (this.#chunks.count === 0) await this.#settle(0, NOTHING);
     await this.#growing.discard();
     if (this.#reserved > 0) budget.release(this.#reserved);
     // A copy that was published is there, whatever failed or was ended meanwhile.
@@ -396,24 +381,15 @@ export class ObjectFill {
       await this.#request(chunk, ticket).bytes;
   }
 
-  /**
-   * The next chunk that nobody has asked for: from where the last reader was onwards, then from the
-   * beginning.
-   */
+  /** The next chunk to ask for, if the fill is to go on. */
   #missing(): number | undefined {
-    if (this.#failure !== undefined) return undefined;
-    const onwards = this.#state.indexOf(MISSING, this.#next);
-    const chunk = onwards === -1 ? this.#state.indexOf(MISSING) : onwards;
-    return chunk === -1 ? undefined : chunk;
+    return this.#failure === undefined ? this.#chunks.missing : undefined;
   }
 
   /** Publishes the copy of several chunks. */
   async #publish(turn: Turn): Promise<void> {
     if (this.#failure !== undefined) return;
-    invariant(
-      this.#state.every((state) => state === WRITTEN),
-      'a copy is to be published that is not whole',
-    );
+    invariant(this.#chunks.areWritten, 'a copy is to be published that is not whole');
     try {
       await this.#growing.publish(this.content, turn);
     } catch (error) {
@@ -427,13 +403,5 @@ export class ObjectFill {
     this.#failure ??= failure;
     this.#stop?.abort(failure.error);
     this.#laneMayGo?.abort(MAY_GO);
-  }
-
-  #endOf(chunk: number): number {
-    return Math.min(this.#parts.claim.bytes, (chunk + 1) * this.#parts.chunkBytes);
-  }
-
-  #lengthOf(chunk: number): number {
-    return this.#endOf(chunk) - chunk * this.#parts.chunkBytes;
   }
 }

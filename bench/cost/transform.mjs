@@ -1,0 +1,2 @@
+/** @param {Uint8Array} bytes */
+export const firstByte = (bytes) => bytes[0];

@@ -35,7 +35,7 @@ export {
 } from './support/errors.js';
 export { SafeEmitter } from './hierarchy/events.js';
 export { isDriver } from './hierarchy/options.js';
-export { loadManifest, saveManifest, type ManifestOptions } from './namespace/manifest.js';
+export { loadManifest, saveManifest } from './namespace/manifest.js';
 export { traceEnd, traceStart } from './tracing/operation.js';
 export { assertReachedOutside } from './driver/locations.js';
 export { addressOf, formerIdentityOf, identityOf } from './driver/identity.js';

@@ -87,21 +87,42 @@ export async function* checkedPieces(
   data: WriteData,
   options: WriteOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
+  const { size, signal } = options;
+  signal?.throwIfAborted();
+  if (data instanceof Uint8Array) {
+    assertSize(driver, key, data, size);
+    yield data;
+    return;
+  }
   let seen = 0;
-  const mismatch = (relation: string) =>
-    new TieredError(
-      'TIERED_SIZE_MISMATCH',
-      `${driver.name}: writing ${JSON.stringify(key)} announced ${options.size} bytes, ${relation}; nothing was published.`,
-      { driver: driver.name, operation: 'write', key },
-    );
-  options.signal?.throwIfAborted();
-  for await (const piece of data instanceof Uint8Array ? [data] : untilAborted(data, options.signal)) {
-    options.signal?.throwIfAborted();
+  for await (const piece of untilAborted(data, signal)) {
+    signal?.throwIfAborted();
     seen += piece.byteLength;
-    if (seen > options.size) throw mismatch(`but at least ${seen} came`);
+    if (seen > size) throw sizeMismatch(driver, key, size, `but at least ${seen} came`);
     yield piece;
   }
-  if (seen < options.size) throw mismatch(`but only ${seen} came`);
+  if (seen < size) throw sizeMismatch(driver, key, size, `but only ${seen} came`);
+}
+
+/**
+ * Checks data that come in one piece, for drivers that need no pieces of them.
+ * @throws TieredError `TIERED_SIZE_MISMATCH` if they are not as long as was announced.
+ */
+export function assertSize(
+  driver: StorageDriver,
+  key: string,
+  { byteLength }: Uint8Array,
+  size: number,
+): void {
+  if (byteLength !== size) throw sizeMismatch(driver, key, size, `but ${byteLength} came`);
+}
+
+function sizeMismatch(driver: StorageDriver, key: string, size: number, relation: string): TieredError {
+  return new TieredError(
+    'TIERED_SIZE_MISMATCH',
+    `${driver.name}: writing ${JSON.stringify(key)} announced ${size} bytes, ${relation}; nothing was published.`,
+    { driver: driver.name, operation: 'write', key },
+  );
 }
 
 /**

@@ -18,7 +18,7 @@ import type {
   WriteData,
   WriteOptions,
 } from './driver.js';
-import { checkedPieces, notFound, unsupported, versionChanged, writerInto } from './helpers.js';
+import { assertSize, checkedPieces, notFound, unsupported, versionChanged, writerInto } from './helpers.js';
 import { TieredError } from '../support/errors.js';
 
 /** Options of `MemoryDriver`. */
@@ -147,14 +147,21 @@ export class MemoryDriver implements StorageDriver {
   async write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
     options.signal?.throwIfAborted();
     const bytes = this.#allocate('write', key, options.size);
-    let filled = 0;
-    for await (const piece of checkedPieces(this, key, data, options)) {
-      bytes.set(piece, filled);
-      filled += piece.byteLength;
-    }
+    if (data instanceof Uint8Array) {
+      assertSize(this, key, data, options.size);
+      bytes.set(data);
+    } else await this.#fill(bytes, checkedPieces(this, key, data, options));
     // Nothing else runs between this check and what follows.
     if (options.ifAbsent === true && this.#objects.has(key)) throw this.#exists(key);
     this.#publish('write', key, bytes);
+  }
+
+  async #fill(bytes: Uint8Array, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+    let filled = 0;
+    for await (const piece of pieces) {
+      bytes.set(piece, filled);
+      filled += piece.byteLength;
+    }
   }
 
   async create(key: string, { size, signal }: CreateOptions): Promise<ObjectWriter> {

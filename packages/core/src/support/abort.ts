@@ -63,7 +63,16 @@ export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal | undefine
   if (signal === undefined) return promise;
   return new Promise<T>((resolve, reject) => {
     const stopListening = onAbort(signal, reject);
-    void promise.then(resolve, reject).finally(stopListening);
+    promise.then(
+      (value) => {
+        stopListening();
+        resolve(value);
+      },
+      (error: unknown) => {
+        stopListening();
+        reject(error);
+      },
+    );
   });
 }
 

@@ -28,6 +28,6 @@ export function limited<T>(
  * caller's again.
  */
 export async function allEnded<T>(promises: readonly Promise<T>[]): Promise<T[]> {
-  await Promise.allSettled(promises);
+  if (promises.length > 1) await Promise.allSettled(promises);
   return Promise.all(promises);
 }

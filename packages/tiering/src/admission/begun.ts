@@ -2,15 +2,11 @@ import type { Tier } from '@tiered/core';
 import type { PlacementHost } from '@tiered/core/placement';
 import { placeChannel, type PlaceCause, type PlaceOutcome, type PlaceTrace } from '@tiered/core/tracing';
 import { traceEnd, traceStart } from '@tiered/core/internal';
-import type { BringBytes, FillFailure, FillObject } from '../fill/fill-parts.js';
-import type { Claim } from '../tier/tier-store.js';
+import type { FillFailure, FillTask } from '../fill/fill-parts.js';
 
 /** A fill that begins: which object, which level, where its bytes come from, and why. */
-export interface Begun {
-  readonly object: FillObject;
+export interface Begun extends FillTask {
   readonly level: number;
-  readonly claim: Claim;
-  readonly bring: BringBytes;
   readonly from: 'source' | Tier;
   readonly cause: PlaceCause;
 }

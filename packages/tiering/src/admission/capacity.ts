@@ -75,12 +75,15 @@ export class Capacity {
   /** Faster levels than `below` that accept the object now without holding more in memory than allowed. */
   rooms({ id, size }: FillObject, below: number): TierRoom[] {
     const { host, copies, budget, failures } = this.#parts;
-    return host.tiers
-      .slice(0, below)
-      .filter(({ level, writing }) => writing.inService && !failures.refuses(level, id))
-      .filter(({ level }) => !this.#isBuffered(level) || budget.canHold(2 * size))
-      .map(({ level }) => copies.stores.at(level))
-      .map(({ tier: { level }, quotaBytes, freeBytes }) => ({ level, quotaBytes, freeBytes }));
+    const rooms: TierRoom[] = [];
+    for (const { level, writing } of host.tiers) {
+      if (level >= below) break;
+      if (!writing.inService || failures.refuses(level, id)) continue;
+      if (this.#isBuffered(level) && !budget.canHold(2 * size)) continue;
+      const { quotaBytes, freeBytes } = copies.stores.at(level);
+      rooms.push({ level, quotaBytes, freeBytes });
+    }
+    return rooms;
   }
 
   /**

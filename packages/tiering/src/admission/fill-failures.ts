@@ -32,7 +32,7 @@ export class FillFailures {
 
   /** Whether a level has shown that it cannot hold an object. */
   refuses(level: number, id: number): boolean {
-    return this.#refused.has(`${level} ${id}`);
+    return this.#refused.size > 0 && this.#refused.has(`${level} ${id}`);
   }
 
   /** Gives back what the fill had claimed, and reports the failure. Returns how the placement ended. */

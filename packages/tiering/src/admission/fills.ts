@@ -227,11 +227,10 @@ export class Fills {
   }
 
   #begin(begun: Begun): Running {
-    const { object, claim, bring, from } = begun;
+    const { object, from } = begun;
     const { id } = object;
-    const parts = { ...this.#parts, ...object, claim, bring };
     const trace = placeChannel.hasSubscribers ? new TracedFill(this.#parts.host, begun) : undefined;
-    const fill = trace?.begin(() => new ObjectFill(parts)) ?? new ObjectFill(parts);
+    const fill = trace?.begin(() => new ObjectFill(begun, this.#parts)) ?? new ObjectFill(begun, this.#parts);
     const ended = this.#capacity.begin(object);
     const outcome = fill.done.then(async (failure) => {
       this.#running.delete(id);

@@ -22,11 +22,16 @@ export interface FillObject extends ObjectRef {
   readonly chunkBytes: number;
 }
 
-/** What a fill works with: the object, its place, and the means. */
-export interface FillParts extends FillObject {
+/** What a fill is to do. */
+export interface FillTask {
+  readonly object: FillObject;
   /** The bytes that the copy is to have: all of the object, or its beginning. */
   readonly claim: Claim;
   readonly bring: BringBytes;
+}
+
+/** What all fills work with. */
+export interface FillParts {
   readonly gate: SourceGate;
   readonly writers: Writers;
   readonly budget: MemoryBudget;

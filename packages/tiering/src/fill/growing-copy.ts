@@ -54,7 +54,8 @@ export class GrowingCopy {
 
   /** Deletes everything that was not published. */
   async discard(): Promise<void> {
-    const writer = await this.#writer?.catch(() => undefined);
+    if (this.#writer === undefined) return;
+    const writer = await this.#writer.catch(() => undefined);
     await writer?.discard();
   }
 }

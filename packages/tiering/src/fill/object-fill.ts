@@ -4,7 +4,14 @@ import { allEnded, invariant, memoryFor, onAbort, raceAbort } from '@tiered/core
 import { Arriving } from './arriving.js';
 import { Chunks } from './chunks.js';
 import { GrowingCopy } from './growing-copy.js';
-import { partsOf, callerHasFill, type RangePart, type FillFailure, type FillParts } from './fill-parts.js';
+import {
+  partsOf,
+  callerHasFill,
+  type RangePart,
+  type FillFailure,
+  type FillParts,
+  type FillTask,
+} from './fill-parts.js';
 import type { Ticket } from '../source/gate.js';
 import type { Copy, CopyContent, Turn } from '../tier/tier-store.js';
 
@@ -40,6 +47,7 @@ const MAY_GO = new Error('Nothing is left to wait for.');
  * or there is no trace of it.
  */
 export class ObjectFill {
+  readonly #task: FillTask;
   readonly #parts: FillParts;
   /** Ends the lanes, and the waiting for memory. Requests that are under way may have readers, and go on. */
   #stop: AbortController | undefined;
@@ -63,22 +71,23 @@ export class ObjectFill {
   /** Resolves when the fill has ended: with the failure, if there was one. */
   readonly done: Promise<FillFailure | undefined>;
 
-  constructor(parts: FillParts) {
+  constructor(task: FillTask, parts: FillParts) {
+    this.#task = task;
     this.#parts = parts;
-    this.#growing = new GrowingCopy(parts.claim);
+    this.#growing = new GrowingCopy(task.claim);
     const stopListening = onAbort(parts.closing, (error) => this.#fail({ error, side: 'source' }));
-    this.#chunks = new Chunks(parts.claim.bytes, parts.chunkBytes);
+    this.#chunks = new Chunks(task.claim.bytes, task.object.chunkBytes);
     this.done = this.#run().finally(stopListening);
   }
 
   /** The object that is being placed. */
   get object(): ObjectRef {
-    return this.#parts;
+    return this.#task.object;
   }
 
   /** Bytes of the copy: all of the object, or its beginning. */
   get bytes(): number {
-    return this.#parts.claim.bytes;
+    return this.#task.claim.bytes;
   }
 
   /**
@@ -86,9 +95,9 @@ export class ObjectFill {
    * there, it serves nothing that would take more memory, unless readers are to wait for that.
    */
   serves(offset: number, length: number): boolean {
-    const { budget, chunkBytes, readersWait } = this.#parts;
+    const { budget, readersWait } = this.#parts;
     if (this.#failure !== undefined) return false;
-    if (readersWait ? !budget.isStalled : budget.hasRoom(chunkBytes)) return true;
+    if (readersWait ? !budget.isStalled : budget.hasRoom(this.#task.object.chunkBytes)) return true;
     return !this.#chunks.missesAny(offset, length);
   }
 
@@ -106,7 +115,8 @@ export class ObjectFill {
 
   /** The content of the copy, complete once all its chunks are written. */
   get content(): CopyContent {
-    const { size, chunkBytes, claim } = this.#parts;
+    const { claim } = this.#task;
+    const { size, chunkBytes } = this.#task.object;
     return { size, chunkBytes, bytes: claim.bytes, sums: this.#chunks.sums };
   }
 
@@ -129,7 +139,7 @@ export class ObjectFill {
     this.#chunks.goOnFrom(offset + target.byteLength);
     const filled: Uint8Array[] = [];
     try {
-      const parts = partsOf(offset, target, this.#parts.chunkBytes).map((part) =>
+      const parts = partsOf(offset, target, this.#task.object.chunkBytes).map((part) =>
         this.#readPart(part, signal).then(() => void filled.push(part.target)),
       );
       await allEnded(parts);
@@ -177,7 +187,7 @@ export class ObjectFill {
     { chunk, start, target }: RangePart,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    return arriving.copy(target, start - chunk * this.#parts.chunkBytes, signal);
+    return arriving.copy(target, start - chunk * this.#task.object.chunkBytes, signal);
   }
 
   /**
@@ -185,7 +195,8 @@ export class ObjectFill {
    * it.
    */
   #readAlone({ start, target }: RangePart, signal: AbortSignal | undefined): Promise<void> {
-    const { tierReads, gate, bring } = this.#parts;
+    const { tierReads, gate } = this.#parts;
+    const { bring } = this.#task;
     return tierReads.run(signal, (under) => gate.foreground(() => bring(target, start, under)));
   }
 
@@ -200,7 +211,7 @@ export class ObjectFill {
     const count = await this.#growing.readInto(target, { offset, signal });
     signal.throwIfAborted();
     // No tier can fail a read that the source can serve.
-    if (count !== target.byteLength) await this.#parts.bring(target, offset, signal);
+    if (count !== target.byteLength) await this.#task.bring(target, offset, signal);
   }
 
   /**
@@ -251,7 +262,7 @@ export class ObjectFill {
   }
 
   get #isBuffered(): boolean {
-    const { claim } = this.#parts;
+    const { claim } = this.#task;
     return claim.gathers === true || claim.store.tier.driver.capabilities.buffersWrites;
   }
 
@@ -265,12 +276,13 @@ export class ObjectFill {
 
   /** Asks for a chunk. `#work` holds what happens to it afterwards. */
   #request(chunk: number, ticket?: Ticket): Arriving {
-    const { budget, chunkBytes, bring, checksum, closing } = this.#parts;
+    const { budget, checksum, closing } = this.#parts;
+    const { bring, object } = this.#task;
     const memory = budget.lend(this.#chunks.lengthOf(chunk));
     this.#take(chunk);
     this.#chunks.asked(chunk);
     const arriving = new Arriving(memory, ticket, async (progress) => {
-      await bring(memory, chunk * chunkBytes, closing, progress);
+      await bring(memory, chunk * object.chunkBytes, closing, progress);
       this.#chunks.came(chunk, checksum.bytes(memory));
       budget.came(memory.byteLength);
     });
@@ -305,11 +317,11 @@ export class ObjectFill {
 
   /** Writes one chunk of several, and publishes the copy with the last one. */
   async #write(chunk: number, bytes: Uint8Array): Promise<void> {
-    const { chunkBytes, closing, writers } = this.#parts;
+    const { closing, writers } = this.#parts;
     let publishing: Promise<void> | undefined;
     await writers.run(bytes.byteLength, async () => {
       if (this.#failure !== undefined) return;
-      await this.#growing.writeAt(bytes, { offset: chunk * chunkBytes, signal: closing });
+      await this.#growing.writeAt(bytes, { offset: chunk * this.#task.object.chunkBytes, signal: closing });
       this.#chunks.wrote(chunk);
       if (!this.#chunks.areWritten) return;
       // Moved in within this turn. Behind all writes that wait, thousands of files would be open.

@@ -28,13 +28,12 @@ export interface DriverContext extends FactoryContext {
  */
 export interface DriverFactory<Options = unknown> {
   readonly schema: OptionsSchema<Options>;
-  /** Makes the driver, closed. What it throws is shown beside the level's place in the file. */
+  /** Makes the driver, closed. Its errors are shown beside the level's place in the file. */
   create(options: Options, context: DriverContext): StorageDriver;
   /**
-   * Returns the bytes that the storage has in all, used or not, so that a quota can be a share of it
-   * (`quota: 50%`). It opens and makes nothing, and answers before the tier is there too. What it throws is
-   * shown beside the quota. Left out for storage that knows no size, such as an object store: there a share
-   * is refused.
+   * Returns the bytes that the storage has in all, used or not, so that a quota can be a share of it (`quota:
+   * 50%`). It opens and makes nothing, and answers before the tier is there too. Its errors are shown beside
+   * the quota. Left out for storage that knows no size, such as an object store: there a share is refused.
    */
   capacityBytes?(options: Options, context: DriverContext): Promise<number>;
 }
@@ -42,7 +41,7 @@ export interface DriverFactory<Options = unknown> {
 /** What `@tiered/tiering` exports as `placementFactory`. */
 export interface PlacementFactory<Options = unknown> {
   readonly schema: OptionsSchema<Options>;
-  /** Makes the placement. What it throws is shown beside the place of `placement` in the file. */
+  /** Makes the placement. Its errors are shown beside the place of `placement` in the file. */
   create(options: Options, context: FactoryContext): Placement;
 }
 

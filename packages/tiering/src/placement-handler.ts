@@ -36,7 +36,7 @@ const PLACES_AT_A_TIME = 256;
  *
  * **Problem.** The first epoch has to read everything from the source anyway; later epochs should not.
  * Copying must not delay the reads that cause it, must not ask the source twice for a byte, and must not
- * overfill a tier. What is on a tier must be worth trusting after a crash.
+ * overfill a tier. Copies on a tier must be worth trusting after a crash.
  *
  * **Moving parts.** The *policy* names a level for an object that is read for the first time. The level's
  * *store* grants the bytes, from a lease of the index that all processes on that tier share. A *fill* then

@@ -28,7 +28,7 @@ export interface ConformanceOptions {
 /**
  * Registers the tests of the `StorageDriver` contract for a driver: on the driver itself, on the driver
  * behind a decorator and behind a prefix (`wrapped`), and below a `Hierarchy` before, during and after its
- * life. The capabilities that the driver declares choose the tests. What it cannot do, it must refuse.
+ * life. The capabilities that the driver declares choose the tests. It must refuse what it cannot do.
  *
  * ```ts
  * import { it } from 'vitest';

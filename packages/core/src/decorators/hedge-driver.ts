@@ -54,10 +54,10 @@ export interface HedgeMetrics extends HedgeCounts {
  * The whole result comes from one of the two requests. Their bytes are never mixed, even if the object
  * changes meanwhile and no version was asked for. The second request reads into memory of its own, which is
  * copied to the caller's when the first has let go of that. So a `readInto` waits until the aborted first
- * request has ended; a `read` does not. What was reported as `progress` stays: a second answer that differs
- * from it is not used. An error of the second request is not reported. An error of the first is reported,
- * unless it is `retryable` while a second request is under way. Then the second request decides. An abort
- * ends both, and the read settles as the first request does.
+ * request has ended; a `read` does not. Bytes that were reported as `progress` stay: a second answer that
+ * differs from them is not used. An error of the second request is not reported. An error of the first is
+ * reported, unless it is `retryable` while a second request is under way. Then the second request decides. An
+ * abort ends both, and the read settles as the first request does.
  *
  * There are no hedges until 2 / (1 - percentile) reads of like size (within a power of two) have ended, and
  * at most 16 at a time. `stat` is not hedged, because a listing makes it rare, and it would take from the

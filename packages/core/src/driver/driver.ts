@@ -249,9 +249,9 @@ export interface StorageDriver {
   readonly location: string | undefined;
   /**
    * Names the data behind the location, from one start to the next, where the location alone does not:
-   * another file system may be mounted at the same path. What was kept of a storage (copies, a manifest) is
-   * valid for the same identity. Begins with the location and a `#`, unless a user has named the data. May
-   * change with `open`. Undefined: the location.
+   * another file system may be mounted at the same path. Copies and manifests of a storage are valid for the
+   * same identity. Begins with the location and a `#`, unless a user has named the data. May change with
+   * `open`. Undefined: the location.
    */
   readonly identity: string | undefined;
 

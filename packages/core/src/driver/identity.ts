@@ -1,8 +1,8 @@
 import type { StorageDriver } from './driver.js';
 
 /**
- * Returns what identifies a storage from one start to the next. What was kept of a storage is valid for the
- * same storage only.
+ * Returns what identifies a storage from one start to the next. Copies and manifests of a storage are valid
+ * for the same storage only.
  */
 export function identityOf(driver: StorageDriver): string {
   return driver.identity ?? addressOf(driver);
@@ -19,8 +19,9 @@ export function isIdentityAt(place: string, identity: string): boolean {
 }
 
 /**
- * The identity that a storage had when it was known by its place alone. What was kept under that is taken
- * over, because versions tell changed files apart. Undefined for images: versions are equal in two of them.
+ * The identity that a storage had when it was known by its place alone. Copies that were kept under that are
+ * taken over, because versions tell changed files apart. Undefined for images: versions are equal in two of
+ * them.
  */
 export function formerIdentityOf(driver: StorageDriver): string | undefined {
   const place = addressOf(driver);

@@ -15,7 +15,7 @@ const inside = new WeakMap<StorageDriver, Shown>();
 const owners = new WeakMap<StorageDriver, Map<object, string>>();
 
 /**
- * Remembers that a decorator wraps another driver. Whoever owns one owns the other.
+ * Remembers that a decorator wraps another driver. The owner of one owns the other.
  * @param prefix The beginning of the keys that the decorator shows. Default: it shows all.
  */
 export function isAround(decorator: StorageDriver, inner: StorageDriver, prefix = ''): void {

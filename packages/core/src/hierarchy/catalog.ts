@@ -112,8 +112,8 @@ export class Catalog {
   }
 
   /**
-   * Takes in the pages of a listing, and gives them on. What a complete one has not shown when it ends is
-   * gone: its copy is not served any more. With `pin` everything stays known.
+   * Takes in the pages of a listing, and gives them on. An object that a complete one has not shown when it
+   * ends is gone: its copy is not served any more. With `pin` everything stays known.
    * @param list Begins the listing.
    * @param goesOn Throws when the listing is to end.
    */

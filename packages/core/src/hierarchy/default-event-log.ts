@@ -90,8 +90,8 @@ export class DefaultEventLog {
   }
 
   /**
-   * Tells of an event that nobody listens to. Whoever listens to the faults of tiers already knows what
-   * follows from them.
+   * Tells of an event that nobody listens to. A listener to the faults of tiers already knows what follows
+   * from them.
    */
   tell(event: unknown, payload: unknown): void {
     const teller = Object.entries(this.#tellers).find(([name]) => name === event)?.[1] as

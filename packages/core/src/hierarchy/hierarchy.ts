@@ -226,7 +226,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   /**
    * Reads as much as fits into memory of the caller, and resolves to the number of bytes.
    * @param key The object.
-   * @param target Where the bytes go. Not touched after the call has settled. What follows the bytes is
+   * @param target Where the bytes go. Not touched after the call has settled. Memory behind the bytes is
    * unchanged, or zeros if the object had been longer.
    * @throws As `read` does. The content of the target is undefined then.
    */

@@ -95,8 +95,8 @@ export function snapshot(
 }
 
 /**
- * Returns what happened between two snapshots of one hierarchy. Counts are differences. What is held at a
- * moment (bytes, objects, fetches and reads under way, whether tiers are in service) is taken from the later
+ * Returns what happened between two snapshots of one hierarchy. Counts are differences. Values of a moment
+ * (bytes, objects, fetches and reads under way, whether tiers are in service) are taken from the later
  * snapshot.
  */
 export function statsBetween(before: HierarchyStats, now: HierarchyStats): HierarchyStats {

@@ -1,7 +1,7 @@
 import { PAGE_ENTRIES } from './pages.js';
 import { PAGE_BYTES } from './record-arena.js';
 
-/** The entries of a namespace as the pages that hold them. Whoever has one only reads it. */
+/** The entries of a namespace as the pages that hold them. Its holder only reads it. */
 export interface NamespaceImage {
   readonly count: number;
   /** How far the pages of records are filled, counted from the start of the first. */

@@ -24,8 +24,8 @@ export async function* listed(
 const AT_A_TIME = 1000;
 
 /**
- * Which of the objects that were known when a listing began the source has shown since. What a complete
- * listing has not shown is gone. Takes a bit for each object.
+ * Which of the objects that were known when a listing began the source has shown since. Objects that a
+ * complete listing has not shown are gone. Takes a bit for each object.
  */
 export class ListedObjects {
   readonly #namespace: Namespace;

@@ -14,8 +14,8 @@ import type { Checksum } from '../support/checksum.js';
  *         8 each    the checksums of the sections
  *         8         the checksum of the header up to here
  *
- * The sections follow without gaps. What every format keeps is the first 16 bytes and the checksum at the
- * header's end, so that a manifest of a later release is told from a damaged one.
+ * The sections follow without gaps. Every format keeps the first 16 bytes and the checksum at the header's
+ * end, so that a manifest of a later release is told from a damaged one.
  */
 export interface ManifestHeader {
   readonly format: number;

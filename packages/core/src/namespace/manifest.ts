@@ -37,7 +37,8 @@ export interface LoadOptions extends ManifestOptions {
 
 /**
  * Writes a namespace to a file, from which `loadManifest` makes it again without a listing. The file holds
- * the namespace as it is at the moment of the call. What is put while it is being written is not in the file.
+ * the namespace as it is at the moment of the call. Entries that are put while it is being written are not in
+ * the file.
  *
  * The file is written beside `path`, under the name `path.new`, and then renamed. So whenever the process
  * dies, `path` is the whole old manifest or the whole new one. The next writer removes what a dead one left.

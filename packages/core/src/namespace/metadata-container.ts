@@ -54,8 +54,8 @@ export type Namespace = Pick<
  * (`saveManifest`).
  *
  * **Invariants.** Ids below `count` have a record, a size and a level. `find` finds each of them by its key,
- * unless it is gone, and finds nothing else. What an image shows does not change, whatever is put while it is
- * being saved.
+ * unless it is gone, and finds nothing else. An image does not change, whatever is put while it is being
+ * saved.
  *
  * **Bytes of an entry**: record 10 + key + version, rounded up to a multiple of 4 (a character is one byte,
  * or two in a string that has one above U+00FF); reference 4; size 8; level 1; index 6 to 12, and 6 more

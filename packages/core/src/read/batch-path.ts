@@ -64,9 +64,9 @@ interface Batch {
 
 /**
  * Serves many reads at once: one call of each tier's driver for the objects that the tier holds, and one call
- * of the placement for the others. What these calls do not serve entirely is read singly. There, a tier's
- * faults are counted, and changed objects are looked up again. So a batch means the same as its reads, each
- * on its own.
+ * of the placement for the others. Objects that these calls do not serve entirely are read singly. There, a
+ * tier's faults are counted, and changed objects are looked up again. So a batch means the same as its reads,
+ * each on its own.
  *
  * Costs some microseconds, an object and an outcome per read. Promises are made for the calls, not for the
  * reads.

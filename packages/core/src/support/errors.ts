@@ -24,7 +24,7 @@ export const ERROR_CODES = {
   TIERED_READ_ONLY: 'The storage below does not accept writes.',
   TIERED_NO_SPACE: 'The storage below is full, or its quota is used up.',
   TIERED_TOO_MANY_OPEN: 'The process or the system has no file descriptor left.',
-  TIERED_UNAVAILABLE: 'The storage below is not there, or is no directory; or it does not answer.',
+  TIERED_UNAVAILABLE: 'The storage below is missing, is not a directory, or does not respond.',
   TIERED_DIRECTORY_NOT_OURS: 'A directory given for writing holds files that tiered did not write.',
   TIERED_SIZE_MISMATCH: 'A write delivered more or fewer bytes than it announced; nothing was published.',
   TIERED_SOURCE_CHANGED: 'The object in the source is no longer the one whose size is known.',

@@ -16,8 +16,8 @@ export class ManualClock implements Clock {
   readonly #turn: () => Promise<void>;
 
   /**
-   * @param turn Lets everything happen that needs no time. Default: `settled`. Where nothing is read or
-   * written outside of this thread, `ticked` does as well, in a third of the time.
+   * @param turn Lets everything happen that needs no time. Default: `settled`. If nothing is read or written
+   * outside of this thread, `ticked` does as well, in a third of the time.
    */
   constructor(turn = settled) {
     this.#turn = turn;

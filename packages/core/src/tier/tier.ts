@@ -189,7 +189,7 @@ export class Tier {
     if (this.isDone) await closing.finally(() => disown(this, this.driver));
     else {
       closing.catch(() => undefined);
-      // Whoever opens it next waits until it is closed.
+      // The next user that opens it waits until it is closed.
       disown(this, this.driver);
     }
   }

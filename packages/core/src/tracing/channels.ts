@@ -11,8 +11,8 @@ import {
 export type ServedBy = 'fromTiers' | 'fromSource' | 'joined' | 'empty';
 
 /**
- * A read of a hierarchy, or a batch of them, on the channel `tiered:read`. What is known only at the end may
- * change until `asyncEnd`.
+ * A read of a hierarchy, or a batch of them, on the channel `tiered:read`. Fields that are known only at the
+ * end may change until `asyncEnd`.
  */
 export interface ReadTrace {
   /** The name of the hierarchy, see `HierarchyOptions.name`. */

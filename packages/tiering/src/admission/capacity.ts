@@ -58,7 +58,7 @@ export class Capacity {
   }
 
   /**
-   * Whether a level keeps in memory what is written until it is published. What is on its way then counts
+   * Whether a level keeps in memory what is written until it is published. Bytes on their way then count
    * twice.
    */
   #isBuffered(level: number): boolean {

@@ -263,8 +263,8 @@ export class Fills {
     else this.counts.promoted += 1;
     this.#room.touch(id, level, claim.bytes);
     host.placed(object, level, claim.bytes);
-    // The slower copy is deleted only if the faster one lasts. Where the faster one goes with this process,
-    // the slower one stays beside it: other processes serve from it, and so does the next start.
+    // The slower copy is deleted only if the faster one lasts. If the faster one goes with this process, the
+    // slower one stays beside it: other processes serve from it, and so does the next start.
     if (from !== 'source' && isLasting(tier)) copies.removeFrom(object, from.level);
     else if (from !== 'source') copies.cover(id);
     this.#room.on(level, 0);

@@ -22,9 +22,9 @@ const AGAIN_MS = 100;
 
 /**
  * Objects that were read and not placed because the tiers were behind. They are fetched in the background as
- * soon as at most half of the memory is in use. What readers ask for anew comes first, because it costs no
- * fetch of its own. If a reader comes to one of these objects before its turn, the object is placed for that
- * reader, and leaves this list.
+ * soon as at most half of the memory is in use. Objects that readers ask for anew come first, because they
+ * cost no fetch of their own. If a reader comes to one of these objects before its turn, the object is placed
+ * for that reader, and leaves this list.
  */
 export class LeftBehind {
   readonly #parts: LeftBehindParts;

@@ -43,7 +43,7 @@ export interface PlaceInOrderOptions extends OperationOptions {
  * @param hierarchy A hierarchy that was started.
  * @param keys Objects; each once.
  * @throws TieredError `TIERED_CONFIG_INVALID` for a concurrency below 1 or not whole; `TIERED_NOT_OPEN` and
- * `TIERED_CLOSED` of the hierarchy. Whatever `keys` throws is thrown as it is.
+ * `TIERED_CLOSED` of the hierarchy. Errors of `keys` are thrown as they are.
  */
 export async function placeInOrder(
   hierarchy: Hierarchy,

@@ -203,7 +203,7 @@ export class SegmentRoom {
       if (!copies.placed(id, { store }, now)) host.withdraw(id);
       return;
     }
-    // Whoever dropped it meanwhile knew only its old place, not the new one.
+    // A caller that dropped it meanwhile knew only its old place, not the new one.
     const isBeside = host.namespace.levelOf(id) < level && copies.isCovered(id);
     if (!copies.matches(id, now) || (wasServed && !isBeside)) void copies.remove(store, now);
   }

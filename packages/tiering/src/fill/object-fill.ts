@@ -252,10 +252,10 @@ export class ObjectFill {
   }
 
   /**
-   * Bytes of memory that must be free before a request may be made: those of its chunk. Where the driver
-   * keeps the copy until it is published, it is all that the fill may come to hold: the copy twice, in chunks
-   * and at the driver. After that no request of this fill waits, because the fill must end before any of it
-   * is free again.
+   * Bytes of memory that must be free before a request may be made: those of its chunk. If the driver keeps
+   * the copy until it is published, it is all that the fill may come to hold: the copy twice, in chunks and
+   * at the driver. After that no request of this fill waits, because the fill must end before any of it is
+   * free again.
    */
   #roomFor(chunk: number): number {
     return this.#isBuffered ? 2 * this.bytes : this.#chunks.lengthOf(chunk);

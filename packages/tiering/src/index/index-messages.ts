@@ -105,8 +105,8 @@ export interface Calls {
   /** The names of the sources; none if the index is empty. */
   datasets(options: undefined): readonly { readonly id: number; readonly name: string }[];
   /**
-   * Joins a member for a dataset. What was recorded of it by an older name is found by the new one from then
-   * on, unless the index has named others at its place since.
+   * Joins a member for a dataset. Records under an older name are found under the new one from then on,
+   * unless the index has named others at its place since.
    */
   join(options: {
     readonly member: string;

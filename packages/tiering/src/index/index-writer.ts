@@ -107,7 +107,7 @@ const PAGES_A_PACKED_ROW = 2;
  */
 const KEY_CHARS_A_PAGE = 128;
 
-/** What comes or goes as a file may change the page of its directory. */
+/** A file that comes or goes may change the page of its directory. */
 const OF_FILES: readonly Change['kind'][] = ['claims', 'gone'];
 
 function pagesOf({ kind, row }: Entry): number {

@@ -75,8 +75,8 @@ async function shrinkToQuota(
 }
 
 /**
- * The first copies that take this many bytes, a batch at most; and the copies after them. What a segment
- * takes is known only once it is gone, so it is a batch of its own.
+ * The first copies that take this many bytes, a batch at most; and the copies after them. The size of a
+ * segment is known only once it is gone, so it is a batch of its own.
  */
 async function firstOf(
   store: TierStore,

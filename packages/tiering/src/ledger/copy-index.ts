@@ -50,7 +50,7 @@ export class CopyIndex {
 
   /**
    * Opens the tiers. A tier that does not work at the moment is skipped, and opened again later. Copies on
-   * the others are adopted when they are asked for. What exceeds a quota leaves later, in the background.
+   * the others are adopted when they are asked for. Copies beyond a quota leave later, in the background.
    */
   static async open(parts: CopyIndexParts, options: OperationOptions): Promise<CopyIndex> {
     const copies = new CopyIndex(parts);

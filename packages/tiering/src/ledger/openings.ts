@@ -8,7 +8,7 @@ import { tryAgainLater } from './try-again.js';
 /** How a tier is opened, and what follows. */
 export interface OpeningsParts {
   readonly open: (tier: Tier) => Promise<TierStore>;
-  /** From now on this store is what the tier holds. What was known of the tier before is void. */
+  /** From now on this store is what the tier holds. Earlier knowledge of the tier is void. */
   readonly begin: (store: TierStore) => void;
 }
 
@@ -71,8 +71,8 @@ export interface TakeOversParts {
 }
 
 /**
- * Adopts, in the background, the copies that tiers hold already. What fails is tried again, because a tier
- * may take no new copy until all of its copies are known.
+ * Adopts, in the background, the copies that tiers hold already. A failure is followed by another try,
+ * because a tier may take no new copy until all of its copies are known.
  */
 export class TakeOvers {
   readonly #parts: TakeOversParts;

@@ -39,9 +39,9 @@ export interface RoomOptions {
 
 /**
  * Bytes of chunks in memory: on their way from the source, or waiting to be written to a tier. Callers that
- * wait for room get it in order, readers before work that nobody waits for. What holds memory never waits for
- * more of it, so waiting ends, unless a tier or the source hangs. Then readers are told, and go on without
- * memory.
+ * wait for room get it in order, readers before work that nobody waits for. A holder of memory never waits
+ * for more of it, so waiting ends, unless a tier or the source hangs. Then readers are told, and go on
+ * without memory.
  *
  * Memory that nobody can see any more is reused for the next chunk of about its size. New memory costs a page
  * fault every 4 KiB, which for a chunk is more than reading it from a page cache. Spare memory is freed when

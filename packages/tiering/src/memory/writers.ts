@@ -18,9 +18,9 @@ const REST = 8;
  * Runs as many writes to tiers at a time as make them faster, and no more.
  *
  * A disk behind blocking calls gains nothing from a second write, and Node's thread pool nothing from a
- * fifth; a store behind a network gains much even from a thirtieth. What writes do not need is left to
- * readers. So while writes queue, twice or half as many are tried for a while, and kept if the bytes written
- * in the same time say so.
+ * fifth; a store behind a network gains much even from a thirtieth. The rest is left to readers. So while
+ * writes queue, twice or half as many are tried for a while, and kept if the bytes written in the same time
+ * say so.
  */
 export class Writers {
   readonly #clock: Clock;

@@ -33,9 +33,9 @@ export interface ClusterPlan {
  *
  * The plans follow from what everybody knows: the seed, the sizes, the quotas and `savedMs`. So each worker
  * computes the same plans, and knows without asking which worker has a sample. `savedMs` has to be the same
- * function on all workers: of one profile, and never of what a worker measured itself. What a worker reads
- * too seldom to keep, others read more often (Lemma 1), and one of them mostly keeps it. All workers have the
- * same levels.
+ * function on all workers: of one profile, and never of what a worker measured itself. A sample that a worker
+ * reads too seldom to keep is read more often by others (Lemma 1), and one of them mostly keeps it. All
+ * workers have the same levels.
  *
  * Takes the time of the plans, which are made one after the other. Keeps one byte a sample and worker.
  * @throws As `frequencyPlan`.

@@ -51,7 +51,7 @@ const DATASET = 'x'.repeat(64);
  * away. In memory it is the bytes alone, in a bucket these and the trailer. Rows and pages are estimates, on
  * the high side: mostly there is a little more room.
  *
- * It keeps the directories that it has counted. What other datasets have on the tier, it does not know.
+ * It keeps the directories that it has counted. It does not know what other datasets have on the tier.
  */
 export class TierSpace {
   readonly quotaBytes: number;

@@ -4,7 +4,7 @@ import type { PlacementPolicy } from './policy.js';
 /** A policy whose plan comes when the training is known. */
 export interface PlanFollower extends PlacementPolicy {
   /**
-   * Places by this plan from now on, as `frequency` does. What was placed before stays where it is.
+   * Places by this plan from now on, as `frequency` does. Copies that were placed before stay where they are.
    * @param options The plan, and which of its samples an object is.
    */
   follow(options: FrequencyOptions): void;

@@ -45,8 +45,8 @@ export interface PlacementPolicy {
    */
   readonly assertLevels?: ((tiers: number) => void) | undefined;
   /**
-   * Whether copies are evicted from a full tier, those first that were not read for longest. Where copies are
-   * packed, they are evicted together with others of their segment. Default: nothing is ever evicted.
+   * Whether copies are evicted from a full tier, those first that were not read for longest. Packed copies
+   * are evicted together with others of their segment. Default: nothing is ever evicted.
    */
   readonly evicts?: boolean | undefined;
 }

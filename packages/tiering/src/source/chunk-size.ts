@@ -42,8 +42,8 @@ export class ChunkSize {
   }
 
   /**
-   * Refuses a tier that has no room for a chunk. Memory may have a quota of 0, and then takes nothing. Where
-   * others use the storage, they would have to hold as little.
+   * Refuses a tier that has no room for a chunk. Memory may have a quota of 0, and then takes nothing. Other
+   * users of the storage would have to hold as little.
    * @throws TieredError `TIERED_CONFIG_INVALID`
    */
   assertFits({ level, driver, quotaBytes }: Tier): void {

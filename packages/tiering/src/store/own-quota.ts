@@ -46,7 +46,7 @@ export class OwnQuota {
 
 /**
  * The quota of a tier whose storage was full before its quota was: the first time what was held, then less by
- * what was lost each time. What is there always has room, however often copies met the end of the storage.
+ * what was lost each time. Present copies always have room, however often others met the end of the storage.
  */
 export function lowered(quota: {
   readonly from: number;

@@ -95,7 +95,7 @@ export class PrivateStore implements TierStore {
     // A name serves again: another copy may have it by now.
     if (!this.#holds(copy)) return;
     await this.tier.driver.delete(copy.name, {});
-    // What else came and went meanwhile, possibly this copy too, is in the books already.
+    // Other copies that came and went meanwhile, possibly this one too, are in the books already.
     if (!this.#holds(copy)) return;
     const { key, name, bytes } = copy;
     this.#quota.used -= bytes;
@@ -122,7 +122,7 @@ export class PrivateStore implements TierStore {
   }
 
   async close(): Promise<void> {
-    // What could not be deleted is deleted when the tier is opened again.
+    // Copies that could not be deleted are deleted when the tier is opened again.
     this.#quota.forgetClaims();
   }
 }

@@ -9,7 +9,10 @@ export interface SurveyedMember {
   /** Bytes that it lets the tier hold, and bytes of these that it may claim without asking. */
   readonly quotaBytes: number;
   readonly leasedBytes: number;
-  /** Bytes of copies that it is writing or removing. Whoever opens the tier clears up after a dead one. */
+  /**
+   * Bytes of copies that it is writing or removing. The next member that opens the tier clears up after a
+   * dead one.
+   */
   readonly unfinishedBytes: number;
 }
 

@@ -18,6 +18,6 @@ export class TierEvents extends EventEmitter<{
   sparse: (level: number) => void;
   /** Another process has the tier from now on. The error of the call that met this says so. */
   taken: (level: number) => void;
-  /** What was known of the copies of the level is void: its storage has another index, or another owner. */
+  /** Earlier knowledge of the level's copies is void: its storage has another index, or another owner. */
   void: (level: number) => void;
 }> {}

@@ -60,8 +60,8 @@ export type Turn = <T>(work: () => Promise<T>) => Promise<T>;
 /** How a copy is published. */
 export interface PublishOptions extends OperationOptions {
   /**
-   * Covers the steps from the write to its record. What waits before that, such as for a claim to be
-   * recorded, takes no turn.
+   * Covers the steps from the write to its record. Waiting before that, such as for a claim to be recorded,
+   * takes no turn.
    */
   readonly turn: Turn;
 }
@@ -160,7 +160,7 @@ export interface TierStore {
   sparse?(): Promise<readonly Copy[]>;
   /**
    * Writes copies of segments together into a new one. At any moment each copy is in one of the two.
-   * Undefined if there is no room for that now. Where a copy is that fails is unknown.
+   * Undefined if there is no room for that now. The place of a copy that fails is unknown.
    */
   rewrite?(copies: readonly RewrittenCopy[]): Promise<readonly PromiseSettledResult<Copy>[] | undefined>;
   /**

@@ -8,7 +8,7 @@ const SAVED_AT_MOST = 10;
 const ACTIVE_AT_MOST = 16;
 
 /**
- * Hedges in a row that bring nothing before hedging is turned off. Where half of them win, chance alone does
+ * Hedges in a row that bring nothing before hedging is turned off. If half of them win, chance alone does
  * this once in 65,000.
  */
 const LOST_AT_MOST = 16;

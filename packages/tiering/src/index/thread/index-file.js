@@ -95,7 +95,7 @@ export class IndexFile {
   }
 
   /**
-   * Where another index is at this path by now, the log there is that of the other: nothing that is done here
+   * If another index is at this path by now, the log there is that of the other: nothing that is done here
    * makes it shorter.
    */
   isLogLong() {

@@ -39,7 +39,7 @@ export function gone(file, refs) {
   if (refs.length === 0) return;
   file.run('UPDATE meta SET seq = seq + 1');
   for (const { key, dataset, tag } of refs) {
-    // What nobody was shown leaves at once.
+    // Copies that nobody was shown leave at once.
     file.run(`DELETE FROM copies WHERE ${IS_ROW} AND state = ${STATES.claimed}`, [key, dataset, tag]);
     file.run(
       `UPDATE copies SET state = ${STATES.left}, seq = (SELECT seq FROM meta)
@@ -83,7 +83,7 @@ export function purge(file, member) {
 }
 
 /**
- * What members that are gone had begun to write or to delete is this member's to delete.
+ * Files that dead members had begun to write or to delete are this member's to delete.
  *
  * @param {IndexFile} file
  * @param {string} member

@@ -29,7 +29,7 @@ export function claimAll(file, member, { claims, directoryBytes }) {
     else refused.push(row.tag);
   }
   granted += directoriesOf(file) * directoryBytes;
-  // What was leased for them is in the copies from now on; what was refused is leased still.
+  // Bytes leased for them are in the copies from now on; bytes of refused claims are leased still.
   if (granted > 0) file.run('UPDATE members SET leased = max(0, leased - ?) WHERE id = ?', [granted, member]);
   return refused;
 }

@@ -73,7 +73,8 @@ export class Records {
         'INSERT INTO datasets (name) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM datasets WHERE name = ?)',
         [dataset, dataset],
       );
-      // What it left unfinished when it was taken for dead is anybody's to delete: it begins with nothing.
+      // Files that it left unfinished when it was taken for dead are anybody's to delete: it begins with
+      // nothing.
       this.file.run(`UPDATE copies SET member = NULL WHERE member = ? AND ${UNFINISHED}`, [member]);
       this.file.run('INSERT OR REPLACE INTO members (id, quota, seen) SELECT ?, ?, seq FROM meta', [
         member,

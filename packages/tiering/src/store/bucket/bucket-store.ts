@@ -190,8 +190,8 @@ export class BucketStore implements TierStore {
   }
 
   /**
-   * Lists the storage; until that has ended nothing is placed. What does not look like a copy is never
-   * deleted.
+   * Lists the storage; until that has ended nothing is placed. An object that does not look like a copy is
+   * never deleted.
    */
   async beginTakingOver(signal: AbortSignal): Promise<void> {
     const { namespace } = this.#parts.host;

@@ -63,7 +63,7 @@ function parse(trailer: Buffer, checksum: Checksum): (Described & CopyContent) |
   const length = trailer.byteLength - FOOTER_BYTES;
   const body = trailer.subarray(0, length);
   if (checksum.bytes(body) !== trailer.readBigUInt64LE(length)) return undefined;
-  // What has the right checksum was written by this code, and has its form.
+  // A trailer with the right checksum was written by this code, and has its form.
   const headBytes = body.indexOf('\n') + 1;
   const described = JSON.parse(body.subarray(0, headBytes).toString()) as Described;
   const count = (length - headBytes) / SUM_BYTES;

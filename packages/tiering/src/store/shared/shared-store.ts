@@ -167,7 +167,7 @@ export class SharedStore implements TierStore {
   }
 
   get claimedBytes(): number {
-    // What others now claim, or could not be deleted, is not held here any more.
+    // Bytes that others now claim, or that could not be deleted, are not held here any more.
     return this.#closing.signal.aborted ? 0 : this.#accounts.claimedBytes;
   }
 
@@ -300,7 +300,7 @@ export class SharedStore implements TierStore {
   }
 
   async #close(): Promise<void> {
-    // What was written is recorded, unless the index is known to be another one by now.
+    // Written copies are recorded, unless the index is known to be another one by now.
     if (this.current) await this.#packing?.close();
     this.#closing.abort(notCurrentError(this.tier));
     await this.#packing?.close();

@@ -9,7 +9,7 @@ import {
   serve,
   temporaryDirectory,
 } from '../../packages/interpose/test/helpers.js';
-import { showStatus } from '../../packages/tiered/src/cli/actions/watched.js';
+import { showStatus } from '../../packages/tiered/src/cli/shared/watched.js';
 import { textOf } from '../../packages/tiered/test/cli/text-of.js';
 import { KEYS, tieredIn } from './tiered.js';
 

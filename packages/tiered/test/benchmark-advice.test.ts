@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { adviceOn, type BenchResult } from '../src/benchmark/index.js';
+import { adviceOn } from '../src/benchmark/advice.js';
 import { shareOf } from '../src/benchmark/epochs.js';
+import type { BenchResult } from '../src/benchmark/result.js';
 
 type Place = BenchResult['places'][number];
 const place = (name: string, MBps: number, more: Partial<Place> = {}): Place => ({

@@ -1,4 +1,5 @@
 import { formatBytes } from '@tiered/core';
+import { percentOf, rateOf } from '../words.js';
 import type { BenchResult, EpochResult, PlaceResult } from './result.js';
 
 /** Below this part of its bound something is slow. Less is noise, or costs of the way. */
@@ -36,7 +37,7 @@ function onPlace(result: PlaceResult, areSmall: boolean): string {
   const times = `${best.atATime} read${best.atATime === 1 ? '' : 's'} at a time`;
   const gives = `${name} gives ${rateOf(best.MBps)} to ${times}${isMost ? ', the most that were tried' : '; more bring no more'}.`;
   if (best.MBps >= MUCH * bound.MBps || kind === 'memory') return gives;
-  return `${gives} That is ${percent(best.MBps / bound.MBps)} of ${rateOf(bound.MBps)} by ${bound.by}: ${reasonOf(result, areSmall)}.`;
+  return `${gives} That is ${percentOf(best.MBps / bound.MBps)} of ${rateOf(bound.MBps)} by ${bound.by}: ${reasonOf(result, areSmall)}.`;
 }
 
 /** What is likely to keep a place below its bound. */
@@ -74,10 +75,10 @@ function onEpochs(epochs: readonly EpochResult[]): string[] {
   );
   if (first === undefined || later === undefined || first.whole === 0 || later.whole === 0) return found;
   const ratio = later.seconds / later.whole / first.seconds;
-  found.push(`An epoch after the first takes ${percent(ratio)} of its time.`);
+  found.push(`An epoch after the first takes ${percentOf(ratio)} of its time.`);
   if (later.sourceBytes > HARDLY * later.bytes)
     found.push(
-      `It still reads ${percent(later.sourceBytes / later.bytes)} from the source: the tiers, as far as they were used here, do not hold the sample.`,
+      `It still reads ${percentOf(later.sourceBytes / later.bytes)} from the source: the tiers, as far as they were used here, do not hold the sample.`,
     );
   return found;
 }
@@ -89,12 +90,4 @@ function onNoise(places: readonly PlaceResult[]): string[] {
   return [
     `Tries of one figure differ, the fastest from the slowest by a factor of: ${times}. Measure again while nobody else uses the machine and the storage, or with more --seconds, before you rely on small differences.`,
   ];
-}
-
-function rateOf(MBps: number): string {
-  return `${formatBytes(Math.round(MBps * 1e6))}/s`;
-}
-
-function percent(share: number): string {
-  return `${(100 * share).toFixed(0)} %`;
 }

@@ -10,14 +10,12 @@ import {
 } from '@tiered/core';
 import { calibrate, SomeObjects } from '@tiered/simulator/calibration';
 import { levelsOf, type ExaminedLevel } from '../configuration/levels.js';
-import type { Environment } from '../configuration/read.js';
-import { readWritten } from '../configuration/written.js';
+import { readWritten, type Environment } from '../configuration/written.js';
 import { Dataset } from '../dataset/dataset.js';
 import type { Measuring } from './bounds.js';
 import { readEpochs, shareOf } from './epochs.js';
-import { bestOf, boundOfSource, boundOfTier, placeOf } from './places.js';
+import { bestOf, boundOfSource, boundOfTier, objectsOf, placeOf, someOf } from './places.js';
 import type { BenchResult, EpochResult, PlaceResult } from './result.js';
-import { objectsOf, someOf } from './sample.js';
 import { twinsOf, writtenTiers, type Twin, type Twins } from './twins.js';
 
 /** Options of `bench`. */

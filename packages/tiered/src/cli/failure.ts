@@ -1,8 +1,38 @@
-import { isTieredError } from '@tiered/core';
+import { isTieredError, TieredError } from '@tiered/core';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { getSystemErrorMap } from 'node:util';
-import { Interrupted } from './interrupted.js';
+import { messageOf } from '../words.js';
+
+/** Added to the number of a signal, it is the exit code of who ends by it. */
+export const SIGNALLED = 128;
+
+/** A signal of the system ended the work. */
+export class Interrupted extends Error {
+  readonly signal: NodeJS.Signals;
+  /** The exit code of a command that ends by it, as shells give it. */
+  readonly status: number;
+
+  /** @param told What was done by then, and what comes next, where there is something to say. */
+  constructor(signal: NodeJS.Signals, told?: string) {
+    super(`Ended by ${signal}.${told === undefined ? '' : ` ${told}`}`);
+    this.name = 'Interrupted';
+    this.signal = signal;
+    this.status = SIGNALLED + os.constants.signals[signal];
+  }
+}
+
+/** A command ran a program, and ends with its exit code. */
+export class ProgramEnded extends Error {
+  readonly code: number;
+
+  constructor(code: number) {
+    super(`The program ended with exit code ${code}.`);
+    this.name = 'ProgramEnded';
+    this.code = code;
+  }
+}
 
 /** What is said of a failure, and the exit code of the command. */
 export interface Failure {
@@ -24,8 +54,7 @@ export function failureOf(error: unknown): Failure {
       message: `${error.path}: ${wrongWith(error.path, error)}`,
       code: WRONG_PATH.has(error.code) ? 2 : 1,
     };
-  const message = error instanceof Error ? error.message : String(error);
-  return { message, code: isTieredError(error, 'TIERED_CONFIG_INVALID') ? 2 : 1 };
+  return { message: messageOf(error), code: isTieredError(error, 'TIERED_CONFIG_INVALID') ? 2 : 1 };
 }
 
 interface SystemError {
@@ -82,4 +111,16 @@ function ownerOf(file: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Says what to install where `@tiered/interpose` is missing.
+ * @throws TieredError `TIERED_UNSUPPORTED` that says what to install; errors that say anything else.
+ */
+export function asMissing(error: unknown): never {
+  const { code, message: said } = error as NodeJS.ErrnoException;
+  // What is missing may be a module of that package, or of this one: only the message says which.
+  if (code !== 'ERR_MODULE_NOT_FOUND' || !said.includes("package '@tiered/interpose'")) throw error;
+  const message = 'This command needs a package that is not installed: npm install @tiered/interpose';
+  throw new TieredError('TIERED_UNSUPPORTED', message, { cause: error });
 }

@@ -1,8 +1,8 @@
 import { systemClock, type Clock } from '@tiered/core';
 import fs from 'node:fs';
 import tty from 'node:tty';
-import { inheritedDescriptors } from './inherited-descriptors.js';
 import type { Terminal } from '../progress.js';
+import { inheritedDescriptors } from './inherited-descriptors.js';
 
 /** Where a command writes, and its clock. */
 export interface CommandHost {

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { versionText } from '../version.js';
 import { benchCommand } from './commands/bench.js';
 import { calibrateCommand } from './commands/calibrate.js';
 import { configCommand } from './commands/config.js';
@@ -16,7 +17,6 @@ import { topCommand } from './commands/top.js';
 import { traceCommand } from './commands/trace.js';
 import { verifyCommand } from './commands/verify.js';
 import { warmupCommand } from './commands/warmup.js';
-import { versionText } from '../version.js';
 import type { CommandHost } from './host.js';
 
 /**

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { failureOf } from './failure.js';
+import { ProgramEnded } from './failure.js';
 import { processHost, type CommandHost } from './host.js';
-import { ProgramEnded } from './program-ended.js';
 import { tieredCommand } from './program.js';
 
 /**

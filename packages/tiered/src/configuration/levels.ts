@@ -1,4 +1,5 @@
 import { parseBytes, type HierarchyOptions, type StorageDriver } from '@tiered/core';
+import { PlacementHandler, type PlacementPolicy } from '@tiered/tiering';
 import path from 'node:path';
 import type { Mapping } from './written.js';
 
@@ -40,6 +41,11 @@ export function levelsOf(
 /** Whether a level is the memory of the process. */
 export function isRam({ fields }: Pick<ExaminedLevel, 'fields'>): boolean {
   return fields['driver'] === 'memory';
+}
+
+/** The policy of the placement, if it is one of this SDK. */
+export function policyOf({ placement }: Pick<HierarchyOptions, 'placement'>): PlacementPolicy | undefined {
+  return placement instanceof PlacementHandler ? placement.policy : undefined;
 }
 
 /** The mappings of the levels in a configuration, the source first. */

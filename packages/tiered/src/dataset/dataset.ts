@@ -2,6 +2,7 @@ import type { PrefetcherConfig } from '@tiered/config';
 import { TieredError, type Clock, type Hierarchy, type OperationOptions } from '@tiered/core';
 import { ABSENT } from '@tiered/core/internal';
 import { isDirectoryMark } from '@tiered/formats/internal';
+import type { DataLoader } from '@tiered/loader';
 import {
   listSequence,
   Prefetcher,
@@ -10,12 +11,11 @@ import {
   type PrefetcherOptions,
 } from '@tiered/prefetch';
 import { adaptiveAutotuner } from '@tiered/prefetch/autotuner';
-import type { Terminal } from '../progress.js';
-import { loaderOf, type LoaderOptions } from './loader.js';
-import type { DataLoader } from '@tiered/loader';
 import type { PlacementPolicy } from '@tiered/tiering';
 import { serveMonitor, type Monitor } from '../monitor/serve-monitor.js';
+import type { Terminal } from '../progress.js';
 import { assertKnown, type OptionNames } from './known-options.js';
+import { loaderOf, type LoaderOptions } from './loader.js';
 import { reportOf } from './report.js';
 
 /**

@@ -1,7 +1,7 @@
 import { loadConfig, type HierarchyConfig, type SourceConfig, type TierConfig } from '@tiered/config';
 import { isTieredError, systemClock, type Clock, type OperationOptions } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
-import { policyOf } from '../configuration/policy.js';
+import { policyOf } from '../configuration/levels.js';
 import { ListingProgress, type Terminal } from '../progress.js';
 import { Dataset } from './dataset.js';
 import { assertKnown, type OptionNames } from './known-options.js';

@@ -5,6 +5,7 @@ import {
   type PrefetcherProfile,
   type PrefetcherStats,
 } from '@tiered/prefetch';
+import { countOf, percentOf } from '../words.js';
 
 /** What a prefetcher did. */
 export interface Prefetched {
@@ -16,11 +17,11 @@ export interface Prefetched {
 export function reportOf(stats: HierarchyStats, prefetched: Prefetched | undefined): string {
   const { objects, bytes } = stats.namespace;
   return [
-    `dataset: ${count(objects, 'object')}, ${formatBytes(bytes)}, in ${stats.source.driver}`,
+    `dataset: ${countOf(objects, 'object')}, ${formatBytes(bytes)}, in ${stats.source.driver}`,
     ...(prefetched?.profile.epochs ?? []).map(epochLine),
     ...repeatedLine(prefetched),
     ...hitLine(stats),
-    `source: ${count(stats.source.reads, 'request')}, ${formatBytes(stats.source.readBytes)}${timesOf(stats)}`,
+    `source: ${countOf(stats.source.reads, 'request')}, ${formatBytes(stats.source.readBytes)}${timesOf(stats)}`,
     ...stats.tiers.map(
       ({ level, driver, usedBytes, reservedBytes, quotaBytes, readBytes }) =>
         `tier ${level}, ${driver}: holds ${formatBytes(usedBytes)} of ${formatBytes(quotaBytes)}${onTheirWay(reservedBytes)}, gave ${formatBytes(readBytes)}`,
@@ -35,7 +36,7 @@ function hitLine({ tiers, source, reads }: HierarchyStats): string[] {
   const { total, empty, fromTiers } = reads;
   if (ratio === undefined || total === empty) return [];
   return [
-    `hit ratio: ${percent(ratio)} of the bytes and ${percent(fromTiers / (total - empty))} of the reads came from tiers`,
+    `hit ratio: ${percentOf(ratio)} of the bytes and ${percentOf(fromTiers / (total - empty))} of the reads came from tiers`,
   ];
 }
 
@@ -49,36 +50,28 @@ function repeatedLine(prefetched: Prefetched | undefined): string[] {
   const { repeated = 0 } = prefetched?.stats ?? {};
   if (repeated === 0) return [];
   return [
-    `read ahead: ${count(repeated, 'sample')} of earlier epochs were still in memory, and not read again`,
+    `read ahead: ${countOf(repeated, 'sample')} of earlier epochs were still in memory, and not read again`,
   ];
 }
 
 function epochLine({ epoch, samples, bytes, seconds, starved, levels }: EpochProfile): string {
   const rate = seconds === 0 ? '' : `, ${formatBytes(Math.round(bytes / seconds))}/s`;
-  const waited = `waited for data ${percent(starved)} of the time`;
+  const waited = `waited for data ${percentOf(starved)} of the time`;
   const read = levels.reduce((sum, level) => sum + level.bytes, 0);
   const shares = levels
     .filter((level) => level.bytes > 0)
-    .map((level) => `${percent(level.bytes / read)} from ${level.driver}`);
+    .map((level) => `${percentOf(level.bytes / read)} from ${level.driver}`);
   // Reading is ahead of the loop, so this may have been for the next epoch.
-  const hits = percent(hitRatioOf(levels) ?? 0);
+  const hits = percentOf(hitRatioOf(levels) ?? 0);
   const from =
     shares.length === 0
       ? '; read nothing meanwhile'
       : `; hit ratio ${hits}; read meanwhile: ${shares.join(', ')}`;
-  return `epoch ${epoch}: ${count(samples, 'sample')}, ${formatBytes(bytes)} in ${seconds.toFixed(1)} s${rate}; ${waited}${from}`;
+  return `epoch ${epoch}: ${countOf(samples, 'sample')}, ${formatBytes(bytes)} in ${seconds.toFixed(1)} s${rate}; ${waited}${from}`;
 }
 
 /** How often the source gave the dataset. */
 function timesOf({ source, namespace }: HierarchyStats): string {
   if (namespace.bytes === 0) return '';
   return `, ${(source.readBytes / namespace.bytes).toFixed(2)} x the dataset`;
-}
-
-function percent(share: number): string {
-  return `${Math.round(share * 100)} %`;
-}
-
-function count(number: number, noun: string): string {
-  return `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`;
 }

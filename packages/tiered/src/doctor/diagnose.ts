@@ -1,29 +1,32 @@
 import type { HierarchyConfig, LoadedConfig } from '@tiered/config';
 import { parseBytes, type ByteSize, type Clock, type OperationOptions } from '@tiered/core';
-import { clocksAgree } from './checks/clock.js';
-import { configurationThatIsWrong, configurationThatWorks } from './checks/configuration.js';
-import { credentialsAreSet } from './checks/credentials.js';
+import { isRam, levelsOf, type ExaminedLevel } from '../configuration/levels.js';
+import { readConfiguration, type Environment, type Written } from '../configuration/written.js';
+import { countOf } from '../words.js';
+import { dataFits, layoutSuits } from './data.js';
+import { examine, type Examined } from './examine.js';
+import { findingsOn, type Finding } from './finding.js';
+import {
+  coresSuffice,
+  descriptorsSuffice,
+  lookAtMachine,
+  memorySuffices,
+  nodeWorks,
+  threadsSuffice,
+  type MachineFacts,
+} from './machine.js';
+import { lookAtPrograms, programsFindTiers, type ProgramFacts } from './programs.js';
+import { ofEnvironment, ofHidden, ofVariables, Scrubber } from './scrub.js';
+import { clocksAgree, credentialsAreSet } from './server.js';
+import { bucketAnswers, failed, notLookedAt, sourceAnswers } from './storage.js';
 import {
   directoryCanBeTier,
   fileSystemSuits,
   nearerThanSource,
+  quotasFit,
   type FoundTier,
-} from './checks/directories.js';
-import { coresSuffice, descriptorsSuffice, nodeWorks, threadsSuffice, tierWorks } from './checks/machine.js';
-import { dataFits, layoutSuits } from './checks/data.js';
-import { programsFindTiers } from './checks/programs.js';
-import { lookAtPrograms, type ProgramFacts } from './facts/programs.js';
-import { memorySuffices } from './checks/memory.js';
-import { quotasFit } from './checks/space.js';
-import { bucketAnswers, failed, notLookedAt, sourceAnswers } from './checks/storage.js';
-import { readConfiguration, type Environment } from '../configuration/read.js';
-import { examine, type Examined } from './examine.js';
-import { lookAtMachine, type MachineFacts } from './facts/machine.js';
-import { tryTier } from './facts/trial-tier.js';
-import { messageOf, type Finding } from './finding.js';
-import { isRam, levelsOf, type ExaminedLevel } from '../configuration/levels.js';
-import { ofEnvironment, ofHidden, ofVariables, Scrubber } from './scrub.js';
-import type { Written } from '../configuration/written.js';
+} from './tier-directories.js';
+import { tierWorks } from './trial-tier.js';
 
 /** Options of `diagnose`. */
 export interface DiagnoseOptions extends OperationOptions {
@@ -86,7 +89,7 @@ export async function diagnose(file: string, options: DiagnoseOptions): Promise<
     examined.push(await examine(level, options, env));
     onProgress(examined.length, steps);
   }
-  const trial = await trialOf(levels, options);
+  const trial = await tierWorks(levels, options);
   onProgress(steps, steps);
   options.signal?.throwIfAborted();
 
@@ -110,6 +113,38 @@ export async function diagnose(file: string, options: DiagnoseOptions): Promise<
     examined,
     scrubber,
   };
+}
+
+/** What a configuration is that can work. */
+function configurationThatWorks(
+  levels: readonly ExaminedLevel[],
+  variables: readonly { readonly name: string }[],
+): Finding[] {
+  const { ok } = findingsOn('configuration');
+  const tiers = levels.length - 1;
+  const names = [...new Set(variables.map(({ name }) => name))];
+  return [
+    ok(`a source and ${tiers === 0 ? 'no tiers' : countOf(tiers, 'tier')}`),
+    ...(names.length === 0
+      ? []
+      : [ok(`all environment variables that it needs are set: ${names.join(', ')}`)]),
+  ];
+}
+
+/**
+ * Everything that is wrong with a configuration.
+ * @param message Of the error that it was refused with: a line, or a line for each mistake after a first one
+ * that counts them.
+ */
+export function configurationThatIsWrong(message: string): Finding[] {
+  const { problem } = findingsOn('configuration');
+  const [first = '', ...others] = message.split('\n');
+  const mistakes = others.length === 0 ? [first] : others.map((line) => line.trim());
+  return mistakes.map((mistake) =>
+    / environment variable \S+ is not set/.test(mistake)
+      ? problem(mistake, 'Set it where the training is started, and where this command is.')
+      : problem(mistake),
+  );
 }
 
 /** Directories that are written differently are shown as they are written. */
@@ -207,14 +242,4 @@ function descriptorsOf(level: ExaminedLevel): number {
   >;
   if (level.directory !== undefined) return maxOpenFiles;
   return isRam(level) ? 0 : concurrency;
-}
-
-/** Whether a tier with an index works here, if the configuration has one. */
-async function trialOf(levels: readonly ExaminedLevel[], options: DiagnoseOptions): Promise<Finding[]> {
-  if (!levels.some(({ driver, quotaBytes }) => quotaBytes !== undefined && driver.capabilities.index))
-    return [];
-  return tryTier(options).then(
-    () => [tierWorks(undefined)],
-    (error: unknown) => [tierWorks(messageOf(error))],
-  );
 }

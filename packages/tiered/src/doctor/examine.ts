@@ -1,11 +1,9 @@
 import { TieredError } from '@tiered/core';
-import type { Skew } from './checks/clock.js';
-import type { Asked } from './checks/storage.js';
-import type { Environment } from '../configuration/read.js';
-import { lookAt, type DirectoryFacts } from './facts/directory.js';
-import { serverOf, skewOf } from './facts/server-time.js';
-import { askBucket, askSource } from './facts/storage.js';
 import type { ExaminedLevel } from '../configuration/levels.js';
+import type { Environment } from '../configuration/written.js';
+import { lookAt, type DirectoryFacts } from './directory.js';
+import { serverOf, skewOf, type Skew } from './server.js';
+import { askBucket, askSource, type Asked } from './storage.js';
 import { within, type Patience } from './within.js';
 
 /** What was found of a level. */
@@ -31,7 +29,7 @@ export async function examine(level: ExaminedLevel, patience: Patience, env: Env
     level,
     ...(directory !== undefined && { directory }),
     ...(asked !== undefined && { asked }),
-    ...(server !== undefined && { skew: await compare(server, patience) }),
+    ...(server !== undefined && { skew: await skewOf(server, patience) }),
   };
 }
 
@@ -73,13 +71,4 @@ function gone({ driver }: ExaminedLevel): TieredError {
       driver: driver.name,
     },
   );
-}
-
-async function compare(server: string, patience: Patience): Promise<Skew> {
-  try {
-    const skewMs = await within(patience, (signal) => skewOf(server, signal));
-    return skewMs === undefined ? { unknown: 'its answers have no date' } : { skewMs };
-  } catch {
-    return { unknown: 'it does not answer a plain request from here' };
-  }
 }

@@ -24,8 +24,3 @@ export function findingsOn(about: string) {
   });
   return { ok: of('ok'), note: of('note'), warning: of('warning'), problem: of('problem') };
 }
-
-/** What an error says; never its cause, which may hold anything. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

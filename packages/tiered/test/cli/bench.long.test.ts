@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { BenchResult } from '../../src/benchmark/index.js';
+import type { BenchResult } from '../../src/benchmark/result.js';
 import { snapshotOf } from '../doctor/snapshot.js';
 import { interruptedAt } from './interrupted.js';
 import { tiered } from './run-tiered.js';

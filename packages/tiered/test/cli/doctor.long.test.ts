@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Finding } from '../../src/doctor/index.js';
+import type { Finding } from '../../src/doctor/finding.js';
 import { snapshotOf } from '../doctor/snapshot.js';
 import { tiered } from './run-tiered.js';
 

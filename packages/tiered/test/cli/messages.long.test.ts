@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { lateText } from '../../src/cli/actions/summary.js';
+import { lateText } from '../../src/cli/summary.js';
 import { tiered } from './run-tiered.js';
 
 const NOBODY = 65534;

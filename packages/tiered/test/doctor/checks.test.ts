@@ -1,21 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import { clocksAgree } from '../../src/doctor/checks/clock.js';
-import { configurationThatIsWrong } from '../../src/doctor/checks/configuration.js';
-import { directoryCanBeTier, fileSystemSuits, type FoundTier } from '../../src/doctor/checks/directories.js';
+import { dataFits, layoutSuits } from '../../src/doctor/data.js';
+import { configurationThatIsWrong } from '../../src/doctor/diagnose.js';
+import type { DirectoryFacts } from '../../src/doctor/directory.js';
+import { fileSystemOf } from '../../src/doctor/file-systems.js';
+import type { Finding } from '../../src/doctor/finding.js';
 import {
   coresSuffice,
   descriptorsSuffice,
   nodeWorks,
   threadsSuffice,
-} from '../../src/doctor/checks/machine.js';
-import { dataFits, layoutSuits } from '../../src/doctor/checks/data.js';
-import { programsFindTiers } from '../../src/doctor/checks/programs.js';
-import { memorySuffices } from '../../src/doctor/checks/memory.js';
-import { quotasFit } from '../../src/doctor/checks/space.js';
-import type { DirectoryFacts } from '../../src/doctor/facts/directory.js';
-import { fileSystemOf } from '../../src/doctor/facts/file-systems.js';
-import { serverOf } from '../../src/doctor/facts/server-time.js';
-import type { Finding } from '../../src/doctor/index.js';
+  memorySuffices,
+} from '../../src/doctor/machine.js';
+import { programsFindTiers } from '../../src/doctor/programs.js';
+import { clocksAgree, serverOf } from '../../src/doctor/server.js';
+import {
+  directoryCanBeTier,
+  fileSystemSuits,
+  quotasFit,
+  type FoundTier,
+} from '../../src/doctor/tier-directories.js';
 
 const GIB = 2 ** 30;
 const HERE: DirectoryFacts = {

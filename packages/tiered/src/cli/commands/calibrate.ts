@@ -1,7 +1,9 @@
+import { TieredError } from '@tiered/core';
 import { Command } from 'commander';
-import type { CalibrateOptions } from '../actions/calibrate.js';
+import { access, constants, open, rm, stat, writeFile } from 'node:fs/promises';
+import { positive } from '../arguments.js';
 import type { CommandHost } from '../host.js';
-import { positive } from '../numbers.js';
+import { untilInterrupted } from '../interrupt.js';
 
 /** `tiered calibrate`. */
 export function calibrateCommand(host: CommandHost): Command {
@@ -16,8 +18,98 @@ export function calibrateCommand(host: CommandHost): Command {
     .option('--seconds <n>', 'for everything; default: 30', positive)
     .option('--bytes <size>', 'read and written, in all, such as 500MB; default: 2GiB')
     .option('--read-bytes <size>', 'what the loader reads at a time, such as 256KiB; default: whole objects')
-    .action(async (config: string, options: CalibrateOptions) => {
-      const { calibrateTo } = await import('../actions/calibrate.js');
-      await calibrateTo(host, config, options);
-    });
+    .action((config: string, options: CalibrateOptions) => calibrateTo(host, config, options));
+}
+
+interface CalibrateOptions {
+  readonly out?: string;
+  readonly seconds?: number;
+  readonly bytes?: string;
+  readonly readBytes?: string;
+}
+
+/**
+ * Measures the levels of a configuration, and writes or prints the profile. Ctrl-C ends it, after what was
+ * written to the tiers is deleted.
+ */
+async function calibrateTo(
+  host: CommandHost,
+  config: string,
+  { out, seconds, bytes, readBytes }: CalibrateOptions,
+): Promise<void> {
+  const { ProgressBar } = await import('../../progress.js');
+  const { levelsIn } = await import('../shared/look.js');
+  const { calibrate, unsteadyIn } = await import('@tiered/simulator/calibration');
+  // The profile that the configuration names may be the one that is to be made.
+  const levels = await levelsIn(host, config);
+  if (out !== undefined) await assertWritable(out);
+  const bar = new ProgressBar(host.terminal, host.clock, 'measuring');
+  const profile = await untilInterrupted(host.clock, (signal) =>
+    calibrate(levels, {
+      ...(seconds !== undefined && { seconds }),
+      ...(bytes !== undefined && { bytes }),
+      ...(readBytes !== undefined && { readBytes }),
+      clock: host.clock,
+      signal,
+      onProgress: (done, total) => bar.update(done, total),
+    }),
+  ).finally(() => bar.stop());
+  for (const warning of unsteadyIn(profile)) host.terminal.write(`warning: ${warning}\n`);
+  const text = `${JSON.stringify(profile, undefined, 2)}\n`;
+  if (out === undefined) {
+    host.write(text);
+    return;
+  }
+  await keep(out, text, host);
+  host.write(
+    `${out} is written; "tiered simulate profile ${out} --config ${config}" says what other quotas would bring\n`,
+  );
+}
+
+/**
+ * Refuses a file that cannot be written, before half a minute of measuring is spent on it. An existing file
+ * stays as it is.
+ * @throws TieredError `TIERED_CONFIG_INVALID`
+ */
+async function assertWritable(out: string): Promise<void> {
+  try {
+    if (await isNew(out)) await rm(out);
+    else if ((await stat(out)).isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
+    else await access(out, constants.W_OK);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const reason = REASONS[code ?? ''] ?? `the system says ${code}`;
+    throw new TieredError('TIERED_CONFIG_INVALID', `--out: ${out} cannot be written: ${reason}.`, { cause });
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such directory; make it first',
+  ENOTDIR: 'a file stands where a directory must be',
+  EISDIR: 'that is a directory; give the name of a file',
+  EACCES: 'access is denied',
+};
+
+/** Whether the file did not exist; now it does. */
+async function isNew(out: string): Promise<boolean> {
+  try {
+    await (await open(out, 'ax')).close();
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/**
+ * Writes the profile. If that has become impossible meanwhile, the profile is printed, so that it is not
+ * lost.
+ */
+async function keep(out: string, text: string, host: CommandHost): Promise<void> {
+  try {
+    await writeFile(out, text);
+  } catch (error) {
+    host.write(text);
+    throw error;
+  }
 }

@@ -1,8 +1,12 @@
 import { Command } from 'commander';
-import type { DaemonOptions } from '../actions/daemon.js';
+import { once } from 'node:events';
+import path from 'node:path';
+import { asMissing } from '../failure.js';
 import type { CommandHost } from '../host.js';
-import { asMissing } from '../missing-interpose.js';
-import { addServingOptions, SOURCE } from '../serving.js';
+import { untilInterrupted } from '../interrupt.js';
+import { addServingOptions, SOURCE } from '../options.js';
+import type { InterposerOptions } from '../shared/interposer.js';
+import { summaryJson, summaryOf } from '../summary.js';
 
 /** `tiered daemon`. */
 export function daemonCommand(host: CommandHost): Command {
@@ -16,8 +20,33 @@ export function daemonCommand(host: CommandHost): Command {
     .requiredOption('--at <directory>', 'where programs find it; made by this command, for this user alone');
   return addServingOptions(command)
     .option('--json', 'what is said on standard output as lines of JSON, and the summary too')
-    .action(async (source: string | undefined, options: DaemonOptions) => {
-      const { serveDaemon } = await import('../actions/daemon.js').catch(asMissing);
-      await serveDaemon(host, { ...options, source });
-    });
+    .action((source: string | undefined, options: DaemonOptions) =>
+      serveDaemon(host, { ...options, source }),
+    );
+}
+
+interface DaemonOptions extends InterposerOptions {
+  readonly at: string;
+  readonly json?: boolean;
+}
+
+/** Serves a hierarchy to programs that others start, until a signal ends it. */
+async function serveDaemon(host: CommandHost, { json = false, ...options }: DaemonOptions): Promise<void> {
+  const { openServed, tellRoot } = await import('../shared/interposer.js').catch(asMissing);
+  const at = path.resolve(options.at);
+  // Programs find it without being told.
+  host.output.on('error', (error: Error) => {
+    host.terminal.write(`Standard output cannot be written to: ${error.message}\n`);
+  });
+  await untilInterrupted(host.clock, async (signal) => {
+    await using served = await openServed(host, { ...options, at }, signal);
+    const { interposer } = served;
+    tellRoot(host, options, interposer);
+    const { root } = interposer.about;
+    const ready = json ? JSON.stringify({ at, root }) : `ready: tiered run --at ${at} -- PROGRAM`;
+    host.write(`${ready}\n`);
+    if (!signal.aborted) await once(signal, 'abort');
+    if (json) host.write(`${summaryJson(interposer.stats(), root)}\n`);
+    else host.terminal.write(`${summaryOf(interposer.stats(), root)}\n`);
+  });
 }

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
-import type { RescanOptions } from '../actions/rescan.js';
+import { asMissing } from '../failure.js';
 import type { CommandHost } from '../host.js';
-import { asMissing } from '../missing-interpose.js';
-import { addSessionOption } from '../serving.js';
+import { untilInterrupted } from '../interrupt.js';
+import { addSessionOption } from '../options.js';
 
 /** `tiered rescan`. */
 export function rescanCommand(host: CommandHost): Command {
@@ -11,8 +11,11 @@ export function rescanCommand(host: CommandHost): Command {
     .description(
       'Has a "tiered daemon" list its source again, so that programs read copies also of what came or changed. Ends when that is done.',
     )
-    .action(async (options: RescanOptions) => {
-      const { rescan } = await import('../actions/rescan.js').catch(asMissing);
-      await rescan(host, options);
-    });
+    .action((options: { readonly at?: string }) => rescan(host, options));
+}
+
+async function rescan(host: CommandHost, { at }: { readonly at?: string }): Promise<void> {
+  const { rescanAt } = await import('@tiered/interpose').catch(asMissing);
+  const { sessionAt } = await import('../shared/daemon-at.js');
+  await untilInterrupted(host.clock, (signal) => rescanAt(sessionAt(at), { signal }));
 }

@@ -1,7 +1,11 @@
+import { formatBytes, statsBetween, TieredError, type HierarchyStats } from '@tiered/core';
 import { Command } from 'commander';
-import type { TopOptions } from '../actions/top.js';
+import type { MonitorLook, PrefetcherLook } from '../../monitor/look.js';
+import type { Watched } from '../../monitor/sockets.js';
+import { countOf, percentOf } from '../../words.js';
+import { positive, positiveWhole } from '../arguments.js';
 import type { CommandHost } from '../host.js';
-import { positive, positiveWhole } from '../numbers.js';
+import { programsText } from '../summary.js';
 
 /** `tiered top`. */
 export function topCommand(host: CommandHost): Command {
@@ -21,8 +25,126 @@ export function topCommand(host: CommandHost): Command {
     .description(
       'Watches processes that offer a socket: hits per tier, the source, what is placed, and what limits them',
     )
-    .action(async (config: string | undefined, options: TopOptions) => {
-      const { top } = await import('../actions/top.js');
-      await top(host, config, options);
-    });
+    .action((config: string | undefined, options: TopOptions) => top(host, config, options));
+}
+
+interface TopOptions {
+  readonly directory?: string;
+  /** Seconds. */
+  readonly interval: number;
+  readonly count?: number;
+  readonly json?: boolean;
+}
+
+/** Shows what the processes at a directory's sockets do, again and again. Fails if there is none at first. */
+async function top(host: CommandHost, config: string | undefined, options: TopOptions): Promise<void> {
+  const { interval, count = Infinity, json = false } = options;
+  const { askAll } = await import('../../monitor/sockets.js');
+  const { createLogUpdate } = await import('log-update');
+  const directory = await directoryOf(host, config, options.directory);
+  const { output, clock } = host;
+  const isScreen = output.isTTY === true && !json;
+  const update = isScreen ? createLogUpdate(output) : undefined;
+  let before: readonly Watched[] = [];
+  for (let looks = 1; ; looks++) {
+    const now = await askAll(directory);
+    if (looks === 1 && now.length === 0) throw nobody(directory);
+    if (json) host.write(`${JSON.stringify(now)}\n`);
+    else {
+      const text = watchedText(now, before) || 'nobody is there any more';
+      if (update === undefined) host.write(`${text}\n`);
+      else update(text);
+    }
+    if (looks >= count) break;
+    before = now;
+    await clock.sleep(interval * 1000);
+  }
+  update?.done();
+}
+
+async function directoryOf(
+  host: CommandHost,
+  config: string | undefined,
+  directory: string | undefined,
+): Promise<string> {
+  const { ownSockets } = await import('../../monitor/sockets.js');
+  if (config === undefined) return directory ?? ownSockets();
+  if (directory !== undefined)
+    throw new TieredError(
+      'TIERED_CONFIG_INVALID',
+      'top: expected a configuration, or --directory; it says whom to watch',
+    );
+  const { loadConfig } = await import('@tiered/config');
+  const { monitor } = await loadConfig(config, { clock: host.clock });
+  // Those that "tiered run" and "tiered daemon" serve are there then.
+  return monitor ?? ownSockets();
+}
+
+function nobody(directory: string): TieredError {
+  return new TieredError(
+    'TIERED_NOT_FOUND',
+    `Nobody offers a socket in ${directory}; start the training by "tiered run", or name a directory there as "monitor" in its ` +
+      'configuration, or in its calls of openDataset or serveMonitor.',
+  );
+}
+
+/**
+ * What processes do, in lines.
+ * @param before The look before this one, for rates. A process without one shows its totals.
+ */
+function watchedText(now: readonly Watched[], before: readonly Watched[]): string {
+  return now
+    .map(({ socketPath, look }) => {
+      if (look === undefined) return `${socketPath}: does not answer; the process may be stopped, or compute`;
+      const earlier = before.find((other) => other.socketPath === socketPath)?.look;
+      return lookText(look, earlier);
+    })
+    .join('\n\n');
+}
+
+function lookText(look: MonitorLook, earlier: MonitorLook | undefined): string {
+  const { pid, forMs, hierarchy, placed, prefetcher, programs } = look;
+  const seconds = (forMs - (earlier?.forMs ?? 0)) / 1000;
+  const stats = earlier === undefined ? hierarchy : statsBetween(earlier.hierarchy, hierarchy);
+  const rateOf = ({ reads, bytes }: { readonly reads: number; readonly bytes: number }) =>
+    earlier === undefined || seconds <= 0
+      ? `${countOf(reads, 'read')}, ${formatBytes(bytes)} so far`
+      : `${Math.round(reads / seconds).toLocaleString('en')} reads/s, ${formatBytes(Math.round(bytes / seconds))}/s`;
+  const { source, placement } = stats;
+  const [latest] = placed;
+  return [
+    `process ${pid}, watched for ${Math.round(forMs / 1000)} s: ${programs === undefined ? sharesText(stats) : programsText(programs, earlier?.programs)}`,
+    ...stats.tiers.map(({ level, driver, usedBytes, quotaBytes, reads, readBytes, readable, writable }) => {
+      const state = readable && writable ? '' : '; out of service';
+      const full = `${formatBytes(usedBytes)} of ${formatBytes(quotaBytes)} (${percentOf(usedBytes, quotaBytes)})`;
+      return `  tier ${level}, ${driver}: ${full}; ${rateOf({ reads, bytes: readBytes })}${state}`;
+    }),
+    `  source, ${source.driver}: ${rateOf({ reads: source.reads, bytes: source.readBytes })}; ${timesOf(hierarchy)}`,
+    `  placing: ${countOf(placement.fetching, 'fetch', 'fetches')} with ${formatBytes(placement.fetchingBytes)}` +
+      (latest === undefined ? '' : `; last ${latest.key} on tier ${latest.level}`),
+    ...prefetcherLines(prefetcher),
+  ].join('\n');
+}
+
+/** Where reads were served from. */
+function sharesText({ reads }: HierarchyStats): string {
+  const { total, fromTiers } = reads;
+  return total === 0 ? 'no reads' : `${percentOf(fromTiers, total)} of ${countOf(total, 'read')} from tiers`;
+}
+
+/** How often the source gave the dataset, since the beginning. */
+function timesOf({ source, namespace }: HierarchyStats): string {
+  if (namespace.bytes === 0) return 'nothing is known of its size';
+  return `${(source.readBytes / namespace.bytes).toFixed(2)} x the dataset in all`;
+}
+
+function prefetcherLines(prefetcher: PrefetcherLook | undefined): string[] {
+  if (prefetcher === undefined) return [];
+  const { epoch, samples, bytes, starved, producers, heldBytes, memoryBytes, verdict } = prefetcher;
+  const where = epoch === undefined ? 'before the first sample' : `in epoch ${epoch}`;
+  return [
+    `  prefetcher, ${where}: ${countOf(samples, 'sample')}, ${formatBytes(bytes)}; ${countOf(producers, 'producer')}, ` +
+      `${formatBytes(heldBytes)} of ${formatBytes(memoryBytes)}; consumers wait ${percentOf(starved, 1)} of the time`,
+    `  limit: ${verdict}`,
+  ];
 }

@@ -1,9 +1,10 @@
+import { TieredError } from '@tiered/core';
+import type { TraceEntry } from '@tiered/interpose';
 import { Command } from 'commander';
-import type { TraceOptions } from '../actions/trace.js';
+import { positiveWhole, wholeNumber } from '../arguments.js';
+import { asMissing } from '../failure.js';
 import type { CommandHost } from '../host.js';
-import { asMissing } from '../missing-interpose.js';
-import { positiveWhole, wholeNumber } from '../numbers.js';
-import { addTrainingOptions } from '../training.js';
+import { addTrainingOptions, type TrainingOptions } from '../options.js';
 
 /** `tiered trace`. */
 export function traceCommand(host: CommandHost): Command {
@@ -21,8 +22,56 @@ export function traceCommand(host: CommandHost): Command {
     .description(
       'Writes a trace to standard output, for "tiered run --replay": of the files, or of a training whose order is known by its seed.',
     )
-    .action(async (files: string[], options: TraceOptions) => {
-      const { writeTrace } = await import('../actions/trace.js').catch(asMissing);
-      await writeTrace(host, files, options);
-    });
+    .action((files: string[], options: TraceOptions) => writeTrace(host, files, options));
+}
+
+interface TraceOptions extends TrainingOptions {
+  readonly config?: string;
+  readonly pattern?: string;
+  readonly skip?: number;
+  readonly take?: number;
+}
+
+/** Characters that are written at once. */
+const MOST_WAITING = 2 ** 16;
+
+/** Writes the trace of files, or that of a training. */
+async function writeTrace(host: CommandHost, files: readonly string[], options: TraceOptions): Promise<void> {
+  const { cutTrace, mergeTraces, readTrace, traceLine } = await import('@tiered/interpose').catch(asMissing);
+  const { config } = options;
+  if ((files.length === 0) === (config === undefined))
+    throw new TieredError('TIERED_CONFIG_INVALID', 'tiered trace: expected files, or --config with --seed');
+  const trace = config === undefined ? mergeTraces(files.map(readTrace)) : ofTraining(host, config, options);
+  let waiting = '';
+  for await (const entry of cutTrace(trace, options)) {
+    waiting += traceLine(entry);
+    if (waiting.length < MOST_WAITING) continue;
+    host.write(waiting);
+    waiting = '';
+  }
+  host.write(waiting);
+}
+
+/**
+ * What a worker of a training opens, if each sample is an object. Opens are a second apart, so that those of
+ * several workers can be merged.
+ */
+async function* ofTraining(
+  host: CommandHost,
+  config: string,
+  options: TraceOptions,
+): AsyncGenerator<TraceEntry, void, undefined> {
+  const { pattern = '**', worker } = options;
+  const { keysIn, levelsIn, openSource } = await import('../shared/look.js');
+  const { samplerOf } = await import('../shared/plan.js');
+  const { default: picomatch } = await import('picomatch');
+  await using source = await openSource(host, await levelsIn(host, config));
+  const isMeant = picomatch(pattern, { dot: true });
+  const keys = await keysIn(source, (key) => isMeant(key));
+  const sampler = samplerOf(keys.length, options);
+  let seconds = 0;
+  for (let epoch = 0; epoch < sampler.epochs; epoch++) {
+    const order = Uint32Array.from(sampler.epoch(worker, epoch));
+    for (const sample of order) yield { seconds: seconds++, key: keys[sample] ?? '' };
+  }
 }

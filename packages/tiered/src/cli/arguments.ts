@@ -1,0 +1,57 @@
+import { TieredError } from '@tiered/core';
+import { InvalidArgumentError } from 'commander';
+import { readFile } from 'node:fs/promises';
+
+/** An argument that is a number above 0. */
+export function positive(text: string): number {
+  const value = Number(text);
+  if (!(value > 0 && value < Infinity)) throw new InvalidArgumentError('Give a number above 0.');
+  return value;
+}
+
+/** An argument that is a whole number of at least 0. */
+export function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isSafeInteger(value) || value < 0)
+    throw new InvalidArgumentError('Give a whole number.');
+  return value;
+}
+
+/** An argument that is a whole number of at least 1. */
+export function positiveWhole(text: string): number {
+  const value = wholeNumber(text);
+  if (value < 1) throw new InvalidArgumentError('Give a whole number of at least 1.');
+  return value;
+}
+
+/** An argument that is a mapping as JSON. */
+export function mapping(text: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Readonly<Record<string, unknown>>;
+  throw new InvalidArgumentError('Give a mapping as JSON.');
+}
+
+/** An option that may be repeated: what came before, and this. */
+export const repeated = (text: string, before: readonly string[]): readonly string[] => [...before, text];
+
+/**
+ * Makes something of a JSON document in a file.
+ * @param what It is to be, for the message.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for a file that is none; the system's error for one that cannot
+ * be read.
+ */
+export async function readJsonFile<T>(file: string, what: string, parse: (value: unknown) => T): Promise<T> {
+  const text = await readFile(file, 'utf8');
+  try {
+    return parse(JSON.parse(text));
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new TieredError('TIERED_CONFIG_INVALID', `${file} is no ${what}: ${message}`, { cause });
+  }
+}

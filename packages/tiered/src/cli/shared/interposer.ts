@@ -1,0 +1,162 @@
+import { loadConfig, type LoadedConfig } from '@tiered/config';
+import { formatBytes, parseBytes } from '@tiered/core';
+import { configError } from '@tiered/core/internal';
+import {
+  Interposer,
+  keysOf,
+  MemoryDirectory,
+  mergeTraces,
+  readTrace,
+  type ProgramWait,
+} from '@tiered/interpose';
+import fs from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import path from 'node:path';
+import { ListingProgress, ProgressBar } from '../../progress.js';
+import { countOf } from '../../words.js';
+import type { CommandHost } from '../host.js';
+import { assertNotTaken } from './daemon-at.js';
+import { directoryOf } from './look.js';
+import { defaultRoot, servedConfig, type ServedOptions } from './served-config.js';
+import { offerMonitor } from './watched.js';
+
+/** How a hierarchy is served to programs. */
+interface ServingOptions extends Pick<ServedOptions, 'tier'> {
+  /** The path below which programs find objects of a source that is no directory. */
+  readonly root?: string | undefined;
+  /** A directory for links to what is read. */
+  readonly farm?: string | undefined;
+  readonly alias: readonly string[];
+  readonly record?: string | undefined;
+  /** Traces. */
+  readonly replay: readonly string[];
+}
+
+/** The same, of something. */
+export interface InterposerOptions extends ServingOptions, ServedOptions {
+  /** The directory of its session. */
+  readonly at?: string | undefined;
+}
+
+/** A hierarchy that is served to programs. */
+export interface Served extends AsyncDisposable {
+  readonly interposer: Interposer;
+  /** Ends everything. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a hierarchy for programs, and shows what takes longer than two seconds. Tiers in memory are in a
+ * directory that ends with it.
+ */
+export async function openServed(
+  host: CommandHost,
+  options: InterposerOptions,
+  signal: AbortSignal,
+): Promise<Served> {
+  await assertUsable(options);
+  const memory = await MemoryDirectory.make();
+  try {
+    const config = await loadConfig(await servedConfig(options), {
+      clock: host.clock,
+      model: false,
+      memoryDirectory: memory.path,
+      warn: (line) => host.terminal.write(`warning: ${line}\n`),
+    });
+    await tellOfMemory(host, memory, config);
+    const interposer = await openInterposer(host, config, options, signal);
+    await offerMonitor(host, interposer, config);
+    const close = () => interposer.close().finally(() => memory.close());
+    return { interposer, close, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await memory.close();
+    throw error;
+  }
+}
+
+async function openInterposer(
+  { terminal, clock }: CommandHost,
+  { hierarchy }: LoadedConfig,
+  { root, farm, alias, record, replay, at }: InterposerOptions,
+  signal: AbortSignal,
+): Promise<Interposer> {
+  let listing: ListingProgress | undefined;
+  const bar = new ProgressBar(terminal, clock, 'telling programs of objects');
+  const links = new ProgressBar(terminal, clock, 'making links');
+  try {
+    return await Interposer.open({
+      hierarchy,
+      root: root === undefined ? defaultRoot(hierarchy.source) : path.resolve(root),
+      farm,
+      aliases: alias,
+      record,
+      plan: replay.length === 0 ? undefined : keysOf(mergeTraces(replay.map(readTrace))),
+      at,
+      signal,
+      onWait: (wait) => terminal.write(`${waitText(wait, hierarchy.source.name)}\n`),
+      onHierarchy: (made) => (listing = new ListingProgress(made, terminal, clock)),
+      onTable: (objects, of) => {
+        listing?.stop();
+        bar.update(objects, of);
+      },
+      onFarm: (objects, of) => {
+        bar.stop();
+        links.update(objects, of);
+      },
+    });
+  } finally {
+    listing?.stop();
+    bar.stop();
+    links.stop();
+  }
+}
+
+/** What programs wait for, in words. */
+function waitText({ key, ms, count }: ProgramWait, source: string): string {
+  const who = count === 1 ? 'A program waits' : `${countOf(count, 'open', 'opens')} wait, the first of them`;
+  return `${who} for ${JSON.stringify(key)}, which has not come from ${source} in ${Math.round(ms / 1000)} s.`;
+}
+
+/** Says below which path programs find the objects, where nobody has named one. */
+export function tellRoot(
+  { terminal }: CommandHost,
+  { root }: InterposerOptions,
+  { about, hierarchy }: Interposer,
+): void {
+  if (about.isImaginary && root === undefined)
+    terminal.write(
+      `The objects of ${hierarchy.stats().source.driver} are files below ${about.root} ($TIERED_ROOT).\n`,
+    );
+}
+
+/** Says which tiers in memory have less room there than their quotas: that is all that they will hold. */
+async function tellOfMemory(
+  { terminal }: CommandHost,
+  memory: MemoryDirectory,
+  { hierarchy: { tiers = [] } }: LoadedConfig,
+): Promise<void> {
+  const { bavail, bsize } = await statfs(memory.path);
+  for (const [level, { driver, quota }] of tiers.entries()) {
+    const isInMemory = directoryOf(driver)?.startsWith(`${memory.path}/`) === true;
+    if (isInMemory && parseBytes(quota) > bavail * bsize)
+      terminal.write(
+        `warning: tier ${level} is to hold ${formatBytes(parseBytes(quota))} in memory, and ${path.dirname(memory.path)} has ` +
+          `${formatBytes(bavail * bsize)} free; make it larger (docker run --shm-size), or the quota smaller.\n`,
+      );
+  }
+}
+
+/**
+ * Finds what would be found only when the source is listed, which may take minutes.
+ * @throws TieredError `TIERED_CONFIG_INVALID`; the system's error for a trace that cannot be read
+ */
+async function assertUsable({
+  record,
+  replay,
+  at,
+}: Pick<InterposerOptions, 'record' | 'replay' | 'at'>): Promise<void> {
+  if (at !== undefined) await assertNotTaken(at);
+  if (record !== undefined && fs.lstatSync(record, { throwIfNoEntry: false }) !== undefined)
+    throw configError('--record', 'a path at which there is nothing', record);
+  for (const file of replay) fs.accessSync(file, fs.constants.R_OK);
+}

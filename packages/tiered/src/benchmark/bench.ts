@@ -9,14 +9,14 @@ import {
   type StorageDriver,
 } from '@tiered/core';
 import { calibrate, SomeObjects } from '@tiered/simulator/calibration';
-import { levelsOf, type ExaminedLevel } from '../configuration/levels.js';
+import { levelsOf, partsOf, type ExaminedLevel } from '../configuration/levels.js';
 import { readWritten, type Environment } from '../configuration/written.js';
 import { Dataset } from '../dataset/dataset.js';
 import type { Measuring } from './bounds.js';
 import { readEpochs, shareOf } from './epochs.js';
 import { bestOf, boundOfSource, boundOfTier, objectsOf, placeOf, someOf } from './places.js';
 import type { BenchResult, EpochResult, PlaceResult } from './result.js';
-import { twinsOf, writtenTiers, type Twin, type Twins } from './twins.js';
+import { twinsOf, type Twin, type Twins } from './twins.js';
 
 /** Options of `bench`. */
 export interface BenchOptions {
@@ -61,7 +61,8 @@ export async function bench(file: string, options: BenchOptions): Promise<BenchR
   const objects = await opened(own.source, signal, () => objectsOf(own.source, 0, signal));
   const smallest = objects.reduce((least, { size }) => Math.min(least, size), Infinity);
   const room = { most: PART_ON_TIER * bytes, least: Math.max(2 * smallest, chunkOf(written.expanded)) };
-  await using twins = await twinsOf(tiers, writtenTiers(written.value), room);
+  const [, ...writtenTiers] = partsOf(written.value);
+  await using twins = await twinsOf(tiers, writtenTiers, room);
   const config = configOf(written.value, twins);
   const { baseDirectory } = written;
   const { hierarchy: made } = await loadConfig(config, { ...loading, baseDirectory });

@@ -1,6 +1,6 @@
 import { statsBetween, type Clock, type HierarchyStats } from '@tiered/core';
-import { onAbort } from '@tiered/core/internal';
 import type { Dataset } from '../dataset/dataset.js';
+import { endingSignal } from '../within.js';
 import type { EpochResult, PlaceResult } from './result.js';
 
 /** How epochs are read. */
@@ -31,23 +31,12 @@ export async function readEpochs(training: Training, first: number): Promise<Epo
   const { dataset, names, longestMs, clock, signal } = training;
   const { hierarchy } = dataset;
   const before = hierarchy.stats();
-  const ending = new AbortController();
-  const stopListening = onAbort(signal, (reason) => ending.abort(reason));
-  const timer = new AbortController();
-  clock.sleep(longestMs, timer.signal).then(
-    () => ending.abort(new Error('The time is over.')),
-    () => undefined,
-  );
-  try {
-    const figures = await readUntil(ending.signal, training, first);
-    const from = placesOf(statsBetween(before, hierarchy.stats()), names);
-    await hierarchy.idle({ signal: ending.signal }).catch(() => signal.throwIfAborted());
-    const { source } = statsBetween(before, hierarchy.stats());
-    return { ...figures, sourceRequests: source.reads, sourceBytes: source.readBytes, from };
-  } finally {
-    timer.abort();
-    stopListening();
-  }
+  using ending = endingSignal({ clock, timeoutMs: longestMs, signal });
+  const figures = await readUntil(ending.signal, training, first);
+  const from = placesOf(statsBetween(before, hierarchy.stats()), names);
+  await hierarchy.idle({ signal: ending.signal }).catch(() => signal.throwIfAborted());
+  const { source } = statsBetween(before, hierarchy.stats());
+  return { ...figures, sourceRequests: source.reads, sourceBytes: source.readBytes, from };
 }
 
 /** Reads until there is enough, or the time is over. */

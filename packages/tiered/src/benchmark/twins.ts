@@ -1,3 +1,4 @@
+import { existingAt } from '@tiered/core/internal';
 import { access, constants, mkdir, mkdtemp, readdir, rm, stat, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -90,7 +91,11 @@ async function twinOf(level: ExaminedLevel, fields: Mapping, { most, least }: Ro
 async function placeBeside(directory: string): Promise<string | undefined> {
   const found = await stat(directory).catch(() => undefined);
   const above = path.dirname(directory);
-  if (found === undefined) return above === directory ? undefined : placeAt(above);
+  if (found === undefined) {
+    const existing = await existingAt(above).catch(() => directory);
+    const isDirectory = (await stat(existing).catch(() => undefined))?.isDirectory() === true;
+    return isDirectory && (await isWritable(existing)) ? existing : undefined;
+  }
   const outside = await stat(above);
   if (outside.dev === found.dev && (await isWritable(above))) return above;
   const entries = await readdir(directory);
@@ -100,23 +105,9 @@ async function placeBeside(directory: string): Promise<string | undefined> {
   return (await isWritable(inside)) ? inside : undefined;
 }
 
-/** The closest directory that is there, if it may be written to. */
-async function placeAt(directory: string): Promise<string | undefined> {
-  const found = await stat(directory).catch(() => undefined);
-  if (found === undefined)
-    return directory === path.dirname(directory) ? undefined : placeAt(path.dirname(directory));
-  return found.isDirectory() && (await isWritable(directory)) ? directory : undefined;
-}
-
 function isWritable(directory: string): Promise<boolean> {
   return access(directory, constants.W_OK | constants.X_OK).then(
     () => true,
     () => false,
   );
-}
-
-/** The mappings of the tiers in a configuration, as it is written. */
-export function writtenTiers(value: unknown): readonly Mapping[] {
-  const { tiers = [] } = value as { readonly tiers?: readonly Mapping[] };
-  return tiers;
 }

@@ -49,7 +49,7 @@ export function policyOf({ placement }: Pick<HierarchyOptions, 'placement'>): Pl
 }
 
 /** The mappings of the levels in a configuration, the source first. */
-function partsOf(configuration: unknown): readonly Mapping[] {
+export function partsOf(configuration: unknown): readonly Mapping[] {
   const { source, tiers = [] } = configuration as { readonly source: Mapping; readonly tiers?: Mapping[] };
   return [source, ...tiers];
 }

@@ -35,7 +35,7 @@ export function dataFits(
     return [
       note(
         `the source has more than ${has}, which were not all counted in time`,
-        '"tiered stats" lists all of it, and says what of it fits.',
+        '"tiered stats" lists all of it, and says how much of it fits.',
       ),
     ];
   const share = Math.min(1, room / ((bytes + OF_AN_OBJECT * objects) * OF_ALL));

@@ -1,7 +1,7 @@
-import { access, constants, readdir, realpath, stat, statfs } from 'node:fs/promises';
-import path from 'node:path';
+import { existingAt } from '@tiered/core/internal';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
-import { within, type Patience } from './within.js';
+import { access, constants, readdir, realpath, stat, statfs } from 'node:fs/promises';
+import { within, type Patience } from '../within.js';
 import { fileSystemOf, mountOf, type FileSystem, type Mount } from './file-systems.js';
 
 /** A directory as it is found. Nothing is made, opened for writing or changed to find out. */
@@ -29,7 +29,7 @@ const PRIVATE_DIRECTORY = '.tiered';
  * @throws Errors of the system for a path that leads nowhere.
  */
 export async function lookAt(directory: string, counting: Patience): Promise<DirectoryFacts> {
-  const nearest = await nearestOf(directory);
+  const nearest = await existingAt(directory);
   const real = await realpath(nearest);
   const found = await stat(real);
   const isThere = nearest === directory;
@@ -44,18 +44,6 @@ export async function lookAt(directory: string, counting: Patience): Promise<Dir
     usedBytes: state === 'own' ? await usedIn(real, counting) : 0,
     mount: await mountOf(real),
   };
-}
-
-/** The directory, or the closest one above it that is there. */
-async function nearestOf(directory: string): Promise<string> {
-  try {
-    await stat(directory);
-    return directory;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if ((code !== 'ENOENT' && code !== 'ENOTDIR') || path.dirname(directory) === directory) throw error;
-    return nearestOf(path.dirname(directory));
-  }
 }
 
 async function contentOf(directory: string): Promise<DirectoryFacts['state']> {

@@ -4,7 +4,7 @@ import type { Environment } from '../configuration/written.js';
 import { lookAt, type DirectoryFacts } from './directory.js';
 import { serverOf, skewOf, type Skew } from './server.js';
 import { askBucket, askSource, type Asked } from './storage.js';
-import { within, type Patience } from './within.js';
+import { within, type Patience } from '../within.js';
 
 /** What was found of a level. */
 export interface Examined {

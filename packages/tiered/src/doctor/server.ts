@@ -2,7 +2,7 @@ import { systemClock } from '@tiered/core';
 import type { ExaminedLevel } from '../configuration/levels.js';
 import type { Environment } from '../configuration/written.js';
 import { findingsOn, type Finding } from './finding.js';
-import { within, type Patience } from './within.js';
+import { within, type Patience } from '../within.js';
 
 /** S3 refuses requests whose time is further off. */
 const REFUSED_MS = 15 * 60_000;

@@ -3,7 +3,7 @@ import type { ExaminedLevel } from '../configuration/levels.js';
 import { messageOf } from '../words.js';
 import { SMALL_BYTES, type DataFacts } from './data.js';
 import { findingsOn, type Finding } from './finding.js';
-import { within, type Patience } from './within.js';
+import { within, type Patience } from '../within.js';
 
 /** How a storage answered to being opened, listed and read a little. */
 export interface Answers {
@@ -118,7 +118,7 @@ export function sourceAnswers(level: ExaminedLevel, asked: Asked): Finding[] {
   const { listed, read } = asked.answers;
   if (listed === undefined) {
     return [
-      note(`${place} opens, and cannot be listed`, 'Give it a manifest, or the keys to whoever reads it.'),
+      note(`${place} opens, and cannot be listed`, 'Give it a manifest, or give its readers the keys.'),
     ];
   }
   if (listed.objects === 0)

@@ -7,7 +7,7 @@ import path from 'node:path';
 import type { ExaminedLevel } from '../configuration/levels.js';
 import { messageOf } from '../words.js';
 import { findingsOn, type Finding } from './finding.js';
-import { within, type Patience } from './within.js';
+import { within, type Patience } from '../within.js';
 
 const KEY = 'trial';
 
@@ -21,7 +21,7 @@ export async function tierWorks(levels: readonly ExaminedLevel[], patience: Pati
     (error: unknown) => [
       problem(
         `a tier in a temporary directory failed: ${messageOf(error)}`,
-        'Look at what it failed with: a tier needs threads, UNIX sockets, the database of the package libsql for this platform, and TMPDIR.',
+        'Read the error: a tier needs threads, UNIX sockets, the database of the package libsql for this platform, and TMPDIR.',
       ),
     ],
   );

@@ -5,6 +5,10 @@ import path from 'node:path';
 
 const BIN = path.join(import.meta.dirname, '../../bin/tiered.js');
 
+/** Messages of a measurement; on a busy machine with lines that say how far it is. */
+export const MEASURED = /^(measuring: .*\n)*$/;
+export const MEASURED_UNTIL_SIGINT = /^(measuring: .*\n)*Ended by SIGINT\.\n$/;
+
 /** What a command did that was interrupted. */
 export interface Interrupted {
   readonly code: number;

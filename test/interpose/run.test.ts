@@ -314,8 +314,8 @@ describeShim('tiered daemon', () => {
   });
 
   it.each([
-    ['neither', [], 'or one of --config and --at'],
-    ['both', ['--config', 'tiers.yaml', '--at', '/tmp/nowhere'], 'for the daemon'],
+    ['neither', [], 'or --config FILE, or --at DIRECTORY'],
+    ['both', ['--config', 'tiers.yaml', '--at', '/tmp/nowhere'], '--at: cannot be combined with'],
   ])('a program needs a configuration or a daemon: %s', async (_, options, message) => {
     const running = tiered('run', ...options, '--', 'true');
     expect([await running.ended, running.messages()]).toEqual([2, expect.stringContaining(message)]);

@@ -33,7 +33,7 @@ describeShim('tiered run', () => {
     const gone = tieredIn(env, 'top', '--count', '1');
     expect([await gone.ended, gone.messages()]).toEqual([
       1,
-      expect.stringContaining('Nobody offers a socket'),
+      expect.stringContaining('No process offers a socket'),
     ]);
   });
 

@@ -27,7 +27,7 @@ export function adviceOn({ sample, places, leftOut, epochs }: BenchResult): stri
     ...onEpochs(epochs),
     ...leftOut.map(({ name, reason }) => `${name} was not measured: ${reason}.`),
     ...onNoise(places),
-    `The epochs read ${sample.objects.toLocaleString('en')} of the ${sample.listed.toLocaleString('en')} objects that were listed, ${formatBytes(sample.bytes)}, and computed nothing. What was read a moment before comes from the caches of the operating system: data that nobody has read yet is slower.`,
+    `The epochs read ${sample.objects.toLocaleString('en')} of the ${sample.listed.toLocaleString('en')} objects that were listed, ${formatBytes(sample.bytes)}, and computed nothing. Data that was read a moment before comes from the caches of the operating system; other data is slower.`,
   ];
 }
 

@@ -52,6 +52,6 @@ export async function readJsonFile<T>(file: string, what: string, parse: (value:
     return parse(JSON.parse(text));
   } catch (cause) {
     const { message } = cause as Error;
-    throw new TieredError('TIERED_CONFIG_INVALID', `${file} is no ${what}: ${message}`, { cause });
+    throw new TieredError('TIERED_CONFIG_INVALID', `${file} is not a ${what}: ${message}`, { cause });
   }
 }

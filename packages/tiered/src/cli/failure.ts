@@ -83,7 +83,7 @@ function wrongWith(file: string, { code, errno }: SystemError): string {
     case 'ENOTDIR':
       return 'a file stands where a directory must be';
     case 'EISDIR':
-      return 'this is a directory, and no file';
+      return 'this is a directory, not a file';
     case 'EACCES':
     case 'EPERM':
       return deniedAt(file);

@@ -61,8 +61,8 @@ function assertSeed(command: Command): void {
     return NEED_SEED.includes(name) && command.getOptionValueSource(name) === 'cli';
   });
   if (idle === undefined) return;
-  const expected = `${idle.long}: expected with --seed, which decides the order`;
-  throw new TieredError('TIERED_CONFIG_INVALID', expected);
+  const message = `${idle.long}: needs --seed, which decides the order`;
+  throw new TieredError('TIERED_CONFIG_INVALID', message);
 }
 
 /** What the source of such commands is. */
@@ -94,7 +94,7 @@ export function addServingOptions(command: Command): Command {
     .option('--record <file>', 'writes down which objects are opened, in order; there must be no such file')
     .option(
       '--replay <file>',
-      'a trace of an earlier run, or of "tiered trace": what is opened next is placed ahead; may be repeated',
+      'a trace of an earlier run, or of "tiered trace": objects are placed before they are opened; may be repeated',
       repeated,
       [],
     )

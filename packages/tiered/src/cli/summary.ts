@@ -43,7 +43,7 @@ export function summaryOf(stats: InterposerStats, root: string): string {
 
 /** Of planned opens for which the copy came too late: what that means, and whether to do anything. */
 export function lateText({ late, placed }: { readonly late: number; readonly placed: number }): string {
-  if (late === 0) return 'All planned opens found what was placed for them.';
+  if (late === 0) return 'All planned opens found their copies.';
   const read = `${countOf(late, 'planned open')} came before the copy, and read the source as without a plan`;
   return late <= placed
     ? `${read}: that costs nothing, and the others were spared the wait.`

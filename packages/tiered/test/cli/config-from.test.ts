@@ -68,7 +68,7 @@ describe('tiered config init --from', () => {
     const text = await readFile(path.join(directory, 'job/tiers.yaml'), 'utf8');
     expect(text.slice(text.indexOf('#'))).toBe(
       [
-        '# By what was measured, each read uses the copy or the source, whichever is faster at the moment.',
+        '# Each read uses the copy or the source, whichever is faster at the moment by these measurements.',
         'model: ../profile.json',
         'placement:',
         '  # Measured: 4 requests at a time filled memory at 74.9 MiB/s of at most 76.3 MiB/s.',
@@ -105,7 +105,7 @@ describe('tiered config init --from', () => {
     for (const wrong of ['{}', 'no JSON']) {
       await writeFile(profile, wrong);
       const { code, messages } = await init('tiers.yaml', '--tier', 'ram:1MiB', '--from', profile);
-      expect([code, messages]).toEqual([2, expect.stringContaining(`${profile} is no profile`)]);
+      expect([code, messages]).toEqual([2, expect.stringContaining(`${profile} is not a profile`)]);
     }
     expect((await init('tiers.yaml', '--from', path.join(directory, 'missing.json'))).code).toBe(2);
     await expect(readFile(path.join(directory, 'tiers.yaml'))).rejects.toMatchObject({ code: 'ENOENT' });

@@ -62,7 +62,7 @@ describe('a file that is named and cannot be used is told by its name, with exit
   it.each([
     ['in a directory that is not there', 'none/x', 'there is no directory DIRECTORY/none'],
     ['below a file', 'data/a/x', 'a file stands where a directory must be'],
-    ['that is a directory', 'data', 'this is a directory, and no file'],
+    ['that is a directory', 'data', 'this is a directory, not a file'],
   ])('one that is to be written, %s', async (_, name, why) => {
     const { code, messages } = await tiered(
       'simulate',
@@ -80,7 +80,7 @@ describe('a file that is named and cannot be used is told by its name, with exit
   it('one that is no JSON', async () => {
     await writeFile(inside('x'), '{bad');
     const { code, messages } = await tiered('simulate', 'file', inside('x'));
-    expect(messages).toContain(`${inside('x')} is no simulation: `);
+    expect(messages).toContain(`${inside('x')} is not a simulation: `);
     expect(code).toBe(2);
   });
 
@@ -135,7 +135,7 @@ it('a fault of a tier is a line of the command, without advice for programmers',
 });
 
 it('says of planned opens that came before their copies whether that is bad', () => {
-  expect(lateText({ late: 0, placed: 10 })).toBe('All planned opens found what was placed for them.');
+  expect(lateText({ late: 0, placed: 10 })).toBe('All planned opens found their copies.');
   expect(lateText({ late: 2629, placed: 9000 })).toBe(
     '2,629 planned opens came before the copy, and read the source as without a plan: that costs nothing, and the others were spared the wait.',
   );

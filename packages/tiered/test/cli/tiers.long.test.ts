@@ -133,11 +133,11 @@ describe('tiered inspect', () => {
   });
 
   it.each([
-    [[], '--seed: expected'],
-    [['--epochs', '2'], '--epochs: expected with --seed'],
-    [['--seed', '1', '--workers', '2', '--drop-last'], '--batch-size: expected'],
+    [[], '--seed: is missing'],
+    [['--epochs', '2'], '--epochs: needs --seed'],
+    [['--seed', '1', '--workers', '2', '--drop-last'], '--batch-size: is missing'],
     [['--seed', '1', '--workers', '2', '--worker', '2', '--torch'], '--worker: expected'],
-    [['--seed', '1', '--torch', '--batch-size', '2'], '--batch-size: expected nothing'],
+    [['--seed', '1', '--torch', '--batch-size', '2'], '--batch-size: cannot be combined'],
   ])('refuses %j', async (args, message) => {
     const { code, messages } = await tiered('inspect', 'plan', file, ...args);
     expect(messages).toContain(message);
@@ -309,11 +309,11 @@ describe('tiered warmup', () => {
       .map((name) => name.split('@')[0]);
     expect(placed).toEqual(plan.slice(0, 2).sort());
     const both = await tiered('warmup', file, '--keys', keys, '--seed', '3');
-    expect(both.messages).toContain('--keys: expected without --seed');
+    expect(both.messages).toContain('--keys: cannot be combined with --seed');
     expect(both.code).toBe(2);
     expect(await tiered('warmup', file, '--prefix', 'nothing/')).toMatchObject({ code: 2 });
     for (const idle of [['--epochs', '1'], ['--torch']]) {
-      const messages = `${idle[0]}: expected with --seed, which decides the order\n`;
+      const messages = `${idle[0]}: needs --seed, which decides the order\n`;
       expect(await tiered('warmup', file, ...idle)).toMatchObject({ code: 2, messages });
       expect(await tiered('inspect', 'key', file, 'val/0', ...idle)).toMatchObject({ code: 2, messages });
     }

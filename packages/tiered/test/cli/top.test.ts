@@ -73,7 +73,7 @@ describe('tiered top', () => {
   it('fails where nobody is, and where nobody was named', async () => {
     const nobody = await top('--count', '1');
     expect(nobody.code).toBe(1);
-    expect(nobody.messages).toContain(`Nobody offers a socket in ${sockets}`);
+    expect(nobody.messages).toContain(`No process offers a socket in ${sockets}`);
     vi.stubEnv('XDG_RUNTIME_DIR', directory);
     const own = await tiered('top');
     expect([own.code, own.messages]).toEqual([1, expect.stringContaining(`in ${directory}/tiered-`)]);

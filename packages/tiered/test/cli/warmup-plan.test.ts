@@ -144,16 +144,16 @@ describe('a warmup for a policy that follows plans', () => {
       await configured(0, 2 ** 20);
       const { code, messages } = await tiered('warmup', file, ...args);
       expect(code).toBe(2);
-      expect(messages).toContain('placement.policy: planFollower places what a plan says, and there is none');
+      expect(messages).toContain('placement.policy: planFollower needs a plan, and there is none');
       expect(messages).toContain('--seed');
     },
   );
 
   it.each([
-    [['--seed', '1', '--drop-last'], '--batch-size: expected'],
-    [['--seed', '1', '--indexes', 'there'], '--indexes: expected with --format'],
-    [['--seed', '1', '--format-options', '{}'], '--format-options: expected with --format'],
-    [['--seed', '1', '--torch', '--format', 'csv'], '--format: expected nothing with --torch'],
+    [['--seed', '1', '--drop-last'], '--batch-size: is missing'],
+    [['--seed', '1', '--indexes', 'there'], '--indexes: needs --format'],
+    [['--seed', '1', '--format-options', '{}'], '--format-options: needs --format'],
+    [['--seed', '1', '--torch', '--format', 'csv'], '--format: cannot be combined with --torch'],
   ])('refuses %j', async (args, message) => {
     await configured(0, 2 ** 20);
     expect(await tiered('warmup', file, ...args)).toMatchObject({

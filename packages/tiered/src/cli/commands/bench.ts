@@ -11,7 +11,7 @@ export function benchCommand(host: CommandHost): Command {
   return new Command('bench')
     .description(
       'Measures the source and the tiers of a configuration against what the machine gives without them, and epochs ' +
-        'through all of it. Tiers stay as they are: what is written goes to directories beside them, which are gone at the end.',
+        'through all of it. Tiers stay as they are: writes go to directories beside them, which are gone at the end.',
     )
     .argument('<config>', 'the configuration')
     .option('--seconds <n>', 'for everything, more or less', positive, 30)

@@ -10,7 +10,7 @@ import type { CommandHost } from '../host.js';
 export function doctorCommand(host: CommandHost): Command {
   return new Command('doctor')
     .description(
-      'Looks for what is wrong: with the configuration, source, tiers, credentials, clock, disks, memory and limits. ' +
+      'Looks for problems of the configuration, source, tiers, credentials, clock, disks, memory and limits. ' +
         'Changes nothing. Ends with 1 if there is a problem.',
     )
     .argument('<config>', 'the configuration')

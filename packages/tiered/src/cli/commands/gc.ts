@@ -14,7 +14,7 @@ export function gcCommand(host: CommandHost): Command {
     .option('--json', 'the result as JSON')
     .description(
       'Removes copies of this source that are of no use: of older versions, of objects that are gone, ' +
-        'and what processes left half written. A training does the same when it opens its tiers.',
+        'and copies that processes left half written. A training does the same when it opens its tiers.',
     )
     .action((file: string, options: GcOptions) => gc(host, file, options));
 }
@@ -53,7 +53,7 @@ async function garbageOf(host: CommandHost, options: HierarchyOptions): Promise<
   if (options.scan === false || !options.source.capabilities.list) {
     throw new TieredError(
       'TIERED_UNSUPPORTED',
-      'What is of no use can be told only where the source is listed; set scan: true, for a source that can list.',
+      'Copies of no use are found by listing the source: set scan: true, for a source that can list.',
     );
   }
   if (source.namespace.known === 0) {

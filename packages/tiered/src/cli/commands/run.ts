@@ -1,4 +1,4 @@
-import { configError } from '@tiered/core/internal';
+import { TieredError } from '@tiered/core';
 import { Command } from 'commander';
 import { runChild } from '../child.js';
 import { asMissing, ProgramEnded } from '../failure.js';
@@ -20,8 +20,8 @@ export function runCommand(host: CommandHost): Command {
   return command
     .summary('Runs a program with its files read from tiers')
     .description(
-      'Runs a program that knows nothing of tiers. What it opens for reading in the source is read from copies on the ' +
-        'tiers, and what has none is copied in the background. The exit code is that of the program, or 128 and the ' +
+      'Runs a program that knows nothing of tiers. Files that it opens for reading in the source are read from copies on ' +
+        'the tiers; files without a copy are copied in the background. The exit code is that of the program, or 128 and the ' +
         'number of the signal that ended it.',
     )
     .usage('[source] [options] -- <program> [args...]')
@@ -51,7 +51,7 @@ function behindSource(command: Command, source: string, rest: readonly string[])
   for (const [name, value] of Object.entries(command.opts())) inner.setOptionValue(name, value);
   inner.parse(rest, { from: 'user' });
   if (inner.args.length === 0)
-    inner.error('tiered run: expected a source and a program behind --, or one of --config and --at');
+    inner.error('tiered run: give a source and a program behind --, or --config FILE, or --at DIRECTORY');
   return { source, program: inner.args, said: inner.opts<RunOptions>() };
 }
 
@@ -79,7 +79,7 @@ async function runProgram(
   if (code !== 0) throw new ProgramEnded(code);
 }
 
-/** What is said to a daemon it is said when it starts. */
+/** A daemon takes these options when it starts. */
 function assertNone({
   config,
   source,
@@ -93,10 +93,10 @@ function assertNone({
 }: InterposerOptions): void {
   const isSaid = [config, source, manifest, root, farm, record].some((said) => said !== undefined);
   if (isSaid || tier.length + alias.length + replay.length > 0)
-    throw configError(
-      'tiered run',
-      'a source, --config, --tier, --manifest, --root, --farm, --record, --replay and --alias for the daemon',
-      'them beside --at',
+    throw new TieredError(
+      'TIERED_CONFIG_INVALID',
+      '--at: cannot be combined with a source, --config, --tier, --manifest, --root, --farm, --record, --replay and --alias; ' +
+        'give these to the daemon.',
     );
 }
 

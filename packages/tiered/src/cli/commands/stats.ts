@@ -52,7 +52,7 @@ async function stats(
   { json = false, prometheus = false }: StatsOptions,
 ): Promise<void> {
   if (json && prometheus)
-    throw new TieredError('TIERED_CONFIG_INVALID', 'stats: expected --json or --prometheus');
+    throw new TieredError('TIERED_CONFIG_INVALID', 'stats: give --json or --prometheus, not both');
   const { levelsIn, lookAtTiers, openSource } = await import('../shared/look.js');
   const options = await levelsIn(host, file);
   await using source = await openSource(host, options);

@@ -51,7 +51,7 @@ async function top(host: CommandHost, config: string | undefined, options: TopOp
     if (looks === 1 && now.length === 0) throw nobody(directory);
     if (json) host.write(`${JSON.stringify(now)}\n`);
     else {
-      const text = watchedText(now, before) || 'nobody is there any more';
+      const text = watchedText(now, before) || 'no process is left';
       if (update === undefined) host.write(`${text}\n`);
       else update(text);
     }
@@ -70,10 +70,7 @@ async function directoryOf(
   const { ownSockets } = await import('../../monitor/sockets.js');
   if (config === undefined) return directory ?? ownSockets();
   if (directory !== undefined)
-    throw new TieredError(
-      'TIERED_CONFIG_INVALID',
-      'top: expected a configuration, or --directory; it says whom to watch',
-    );
+    throw new TieredError('TIERED_CONFIG_INVALID', 'top: give a configuration or --directory, not both');
   const { loadConfig } = await import('@tiered/config');
   const { monitor } = await loadConfig(config, { clock: host.clock });
   // Those that "tiered run" and "tiered daemon" serve are there then.
@@ -83,7 +80,7 @@ async function directoryOf(
 function nobody(directory: string): TieredError {
   return new TieredError(
     'TIERED_NOT_FOUND',
-    `Nobody offers a socket in ${directory}; start the training by "tiered run", or name a directory there as "monitor" in its ` +
+    `No process offers a socket in ${directory}; start the training by "tiered run", or name a directory there as "monitor" in its ` +
       'configuration, or in its calls of openDataset or serveMonitor.',
   );
 }

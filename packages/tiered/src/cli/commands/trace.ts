@@ -40,7 +40,7 @@ async function writeTrace(host: CommandHost, files: readonly string[], options: 
   const { cutTrace, mergeTraces, readTrace, traceLine } = await import('@tiered/interpose').catch(asMissing);
   const { config } = options;
   if ((files.length === 0) === (config === undefined))
-    throw new TieredError('TIERED_CONFIG_INVALID', 'tiered trace: expected files, or --config with --seed');
+    throw new TieredError('TIERED_CONFIG_INVALID', 'tiered trace: give files, or --config with --seed');
   const trace = config === undefined ? mergeTraces(files.map(readTrace)) : ofTraining(host, config, options);
   let waiting = '';
   for await (const entry of cutTrace(trace, options)) {

@@ -42,7 +42,7 @@ export function measuredBy(profile: CalibrationProfile, file: string): Measured 
     remarks: [
       {
         field: ['model'],
-        text: 'By what was measured, each read uses the copy or the source, whichever is faster at the moment.',
+        text: 'Each read uses the copy or the source, whichever is faster at the moment by these measurements.',
       },
       {
         field: ['placement', 'concurrency'],

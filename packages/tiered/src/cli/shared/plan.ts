@@ -22,21 +22,21 @@ import { keysIn } from './look.js';
  */
 export function samplerOf(samples: number, options: TrainingOptions): Sampler {
   const { seed, epochs, workers, worker, batchSize, dropLast = false, torch = false } = options;
-  if (seed === undefined) throw wrong('--seed', 'the seed of the training: it decides the order');
-  if (worker >= workers) throw wrong('--worker', `a worker from 0 to ${workers - 1}`);
+  if (seed === undefined) throw wrong('--seed', 'is missing; it decides the order of the training');
+  if (worker >= workers) throw wrong('--worker', `expected a worker from 0 to ${workers - 1}`);
   if (torch) {
     if (batchSize !== undefined)
-      throw wrong('--batch-size', 'nothing with --torch, whose order has no batches');
+      throw wrong('--batch-size', 'cannot be combined with --torch, whose order has no batches');
     return torchDistributedSampler({ samples, epochs, seed, workers, dropLast });
   }
   if (dropLast && batchSize === undefined)
-    throw wrong('--batch-size', 'the samples of a batch of one worker, with --drop-last');
+    throw wrong('--batch-size', 'is missing; --drop-last needs the samples of a batch of one worker');
   return rankSampler({ samples, epochs, seed, workers, batchSize, dropLast });
 }
 
 /** An option that does not go with the others. */
-function wrong(option: string, expected: string): TieredError {
-  return new TieredError('TIERED_CONFIG_INVALID', `${option}: expected ${expected}`);
+function wrong(option: string, message: string): TieredError {
+  return new TieredError('TIERED_CONFIG_INVALID', `${option}: ${message}`);
 }
 
 /** What a worker should keep (HDMLP, section 5.1). */
@@ -91,7 +91,7 @@ async function readsOf(host: CommandHost, source: Hierarchy, options: PlanOption
   const { clock } = host;
   const { format: name, formatOptions, indexes, torch = false } = options;
   if (name !== undefined) {
-    if (torch) throw wrong('--format', 'nothing with --torch, whose samples are the objects');
+    if (torch) throw wrong('--format', 'cannot be combined with --torch, whose samples are the objects');
     const { seed, epochs, worker: rank, workers: ranks, dropLast, batchSize = 1 } = options;
     // Refuses what does not go together.
     samplerOf(0, options);
@@ -99,8 +99,8 @@ async function readsOf(host: CommandHost, source: Hierarchy, options: PlanOption
     const samples = await openSamples(source, { format, indexes });
     return objectReads(samples, { seed, epochs, rank, ranks, dropLast, batchSize, clock });
   }
-  if (formatOptions !== undefined) throw wrong('--format-options', 'with --format');
-  if (indexes !== undefined) throw wrong('--indexes', 'with --format');
+  if (formatOptions !== undefined) throw wrong('--format-options', 'needs --format');
+  if (indexes !== undefined) throw wrong('--indexes', 'needs --format');
   const { namespace } = source;
   const keys = await keysIn(source, () => true);
   const [table] = await accessTables(samplerOf(keys.length, options), [options.worker], { clock });

@@ -36,7 +36,10 @@ export async function selected(
 ): Promise<Selected> {
   const { prefix = '', pattern, keys, ...training } = options;
   if (keys !== undefined && training.seed !== undefined)
-    throw new TieredError('TIERED_CONFIG_INVALID', '--keys: expected without --seed; each gives an order');
+    throw new TieredError(
+      'TIERED_CONFIG_INVALID',
+      '--keys: cannot be combined with --seed; each gives an order',
+    );
   const isPlan = training.seed !== undefined;
   if (!isPlan) assertNoPlanNeeded(config);
   const matches = pattern === undefined ? () => true : picomatch(pattern, { dot: true });
@@ -60,7 +63,7 @@ function assertNoPlanNeeded(config: HierarchyOptions): void {
   if (follower === undefined) return;
   throw new TieredError(
     'TIERED_CONFIG_INVALID',
-    `placement.policy: ${follower.name} places what a plan says, and there is none. Give the order of the training, ` +
+    `placement.policy: ${follower.name} needs a plan, and there is none. Give the order of the training, ` +
       'from which the plan follows: --seed, with --epochs, --workers and --worker.',
   );
 }

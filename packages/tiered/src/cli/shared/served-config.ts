@@ -1,5 +1,5 @@
 import type { HierarchyConfig } from '@tiered/config';
-import type { StorageDriver } from '@tiered/core';
+import { TieredError, type StorageDriver } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { sourceAt, tierOf } from '../../dataset/locations.js';
 import { directoryOf } from './look.js';
@@ -30,7 +30,10 @@ export async function servedConfig({
   const isAlone = source === undefined && manifest === undefined && tier.length === 0;
   if (config !== undefined && isAlone) return config;
   if (config !== undefined)
-    throw configError('--config', 'none beside a source, --tier and --manifest', config);
+    throw new TieredError(
+      'TIERED_CONFIG_INVALID',
+      '--config: cannot be combined with a source, --tier and --manifest',
+    );
   if (source === undefined || tier.length === 0)
     throw configError(
       source === undefined ? 'source' : '--tier',

@@ -10,8 +10,8 @@ const UNTIL_SHOWN_MS = 2_000;
 const UNTIL_LINE_MS = 10_000;
 
 /**
- * Of each bar. Wrapping of lines stays on: who ends the process by Ctrl-C ends it before the bar could turn
- * it on again, and the shell would be left without.
+ * Of each bar. Wrapping of lines stays on: Ctrl-C ends the process before the bar could turn it on again, and
+ * the shell would be left without.
  */
 const BAR = { clearOnComplete: true, linewrap: true };
 

@@ -64,7 +64,7 @@ function whyNot(error: unknown): string {
 
 /**
  * Whether the program has got a signal of this process by itself: from a terminal in front of which both are.
- * What else sends such a signal to this process alone cannot be told from that.
+ * A signal that something else sends to this process alone looks the same.
  */
 function hasGot({ pid }: ChildProcess, signal: NodeJS.Signals): boolean {
   if (!OF_TERMINALS.includes(signal)) return false;

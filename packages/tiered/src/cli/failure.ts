@@ -5,7 +5,7 @@ import path from 'node:path';
 import { getSystemErrorMap } from 'node:util';
 import { messageOf } from '../words.js';
 
-/** Added to the number of a signal, it is the exit code of who ends by it. */
+/** Added to the number of a signal, it is the exit code of a process that ends by it. */
 export const SIGNALLED = 128;
 
 /** A signal of the system ended the work. */
@@ -119,7 +119,7 @@ function ownerOf(file: string): string | undefined {
  */
 export function asMissing(error: unknown): never {
   const { code, message: said } = error as NodeJS.ErrnoException;
-  // What is missing may be a module of that package, or of this one: only the message says which.
+  // The missing module may be of that package, or of this one: only the message says which.
   if (code !== 'ERR_MODULE_NOT_FOUND' || !said.includes("package '@tiered/interpose'")) throw error;
   const message = 'This command needs a package that is not installed: npm install @tiered/interpose';
   throw new TieredError('TIERED_UNSUPPORTED', message, { cause: error });

@@ -9,8 +9,8 @@ export interface CommandHost {
   /** For results: standard output. */
   readonly write: (text: string) => void;
   /**
-   * The same, for what is drawn again and again. Whoever listens to its errors goes on without it; else they
-   * end the process.
+   * The same, for what is drawn again and again. A command that listens to its errors goes on without it;
+   * else they end the process.
    */
   readonly output: Terminal;
   /** For messages and progress: standard error. If nobody hears them, the command works all the same. */
@@ -20,7 +20,7 @@ export interface CommandHost {
   readonly descriptors?: readonly number[];
 }
 
-/** The process itself. Whoever reads its output may end before it does, as `head`: that is no failure. */
+/** The process itself. A reader of its output may end before it does, as `head`: that is no failure. */
 export function processHost(): CommandHost {
   // Before the streams, which open terminals anew.
   const descriptors = inheritedDescriptors();

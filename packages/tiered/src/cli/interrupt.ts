@@ -7,8 +7,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const SAME_MS = 1000;
 
 /**
- * Does work that has to clear up behind itself. A signal of the system aborts it, and it is waited for. Who
- * sends another one a second later does not want to wait: it ends the process.
+ * Does work that has to clear up behind itself. A signal of the system aborts it, and it is waited for. A
+ * second signal, a second later, ends the process: somebody does not want to wait.
  * @throws Interrupted if the work ends by it.
  */
 export async function untilInterrupted<T>(

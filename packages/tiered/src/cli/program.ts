@@ -20,7 +20,7 @@ import { warmupCommand } from './commands/warmup.js';
 import type { CommandHost } from './host.js';
 
 /**
- * The command `tiered`. What a command does is loaded when it runs, so that `--help` loads nothing heavy. No
+ * The command `tiered`. A command loads what it needs when it runs, so that `--help` loads nothing heavy. No
  * command asks anything.
  */
 export function tieredCommand(host: CommandHost): Command {
@@ -34,7 +34,7 @@ export function tieredCommand(host: CommandHost): Command {
 `);
         throw new CommanderError(0, 'commander.version', '');
       })
-      // What follows the program of `tiered run` is the program's.
+      // Options behind the program of `tiered run` are the program's.
       .enablePositionalOptions()
       .addHelpText(
         'after',

@@ -121,12 +121,12 @@ export class Dataset implements AsyncDisposable {
   }
 
   /**
-   * Reads the dataset, ahead of whoever takes the samples: `for await (const { key, data } of
+   * Reads the dataset, ahead of the loop that takes the samples: `for await (const { key, data } of
    * dataset.epochs({ seed, epochs }))`. The bytes are lent until the loop goes on; copy what you keep, or ask
    * for copies (`copy: true`).
    *
-   * What it returns is a `Prefetcher`, with `epoch()` for one loop per epoch, `state()` for checkpoints
-   * (continue with `resume`), and `profile()`. Objects that `hierarchy.rescan()` found gone before are left
+   * It returns a `Prefetcher`, with `epoch()` for one loop per epoch, `state()` for checkpoints (continue
+   * with `resume`), and `profile()`. Objects that `hierarchy.rescan()` found gone before are left
    * out.
    * @throws TieredError `TIERED_CONFIG_INVALID` for options that do not exist or cannot work, or if `filter`
    * leaves nothing.
@@ -201,8 +201,8 @@ export class Dataset implements AsyncDisposable {
 }
 
 /**
- * Adds what the configuration says to the options of a call. What is called for in code is stronger, and a
- * buffer that was given keeps its own settings.
+ * Adds what the configuration says to the options of a call. Options in code are stronger, and a buffer that
+ * was given keeps its own settings.
  */
 function withDefaults(
   { onError, maxSkipped, initialProducers, ...buffer }: PrefetcherConfig,

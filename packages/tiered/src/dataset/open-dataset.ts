@@ -60,7 +60,7 @@ const NAMES: OptionNames<DatasetOptions> = {
  * @param options Where it is, or the path of a configuration file.
  * @throws TieredError `TIERED_CONFIG_INVALID` for options that do not exist or cannot work;
  * `TIERED_NOT_FOUND` if the source has no objects; errors of the source's listing. An abort rejects with
- * `signal.reason`. Whatever was opened is closed again then.
+ * `signal.reason`. Everything that was opened is closed again then.
  */
 export async function openDataset(options: string | URL | DatasetOptions): Promise<Dataset> {
   const isFile = typeof options === 'string' || options instanceof URL;

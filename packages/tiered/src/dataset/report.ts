@@ -40,7 +40,7 @@ function hitLine({ tiers, source, reads }: HierarchyStats): string[] {
   ];
 }
 
-/** What is claimed for copies takes room that nothing is read from yet. */
+/** Room that is claimed for copies is taken, and nothing is read from it yet. */
 function onTheirWay(bytes: number): string {
   return bytes === 0 ? '' : `, ${formatBytes(bytes)} more are on their way`;
 }

@@ -57,7 +57,7 @@ async function sharedPaths(directory: string): Promise<Shared[]> {
   ];
 }
 
-/** What the shell preloads already stays in front, as of `tiered run`. */
+/** Libraries that the shell preloads already stay in front, as with `tiered run`. */
 function shellCommands({ LD_PRELOAD = '', ...others }: NodeJS.ProcessEnv): string[] {
   return [
     `export LD_PRELOAD="\${LD_PRELOAD:+$LD_PRELOAD:}"${quoted(LD_PRELOAD)}`,

@@ -52,7 +52,7 @@ async function warmup(host: CommandHost, file: string, options: WarmupOptions): 
   else await untilInterrupted(host.clock, (signal) => fillTiers(host, config, { budget, signal }, options));
 }
 
-/** What is in memory ends with this command, so memory tiers take nothing. */
+/** Memory ends with this command, so memory tiers take nothing. */
 function withoutMemory(config: HierarchyOptions): HierarchyOptions {
   const { tiers = [] } = config;
   const stay = tiers.map((tier) => (tier.driver.location === undefined ? { ...tier, quota: 0 } : tier));

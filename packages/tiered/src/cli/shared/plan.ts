@@ -125,8 +125,8 @@ export function tiersOf({ tiers = [] }: HierarchyOptions): SpaceOptions[] {
 }
 
 /**
- * The tiers that are planned ahead of a training. What is in memory ends with a command. So memory counts
- * only where the training follows a plan too: it then brings itself what is planned for memory.
+ * The tiers that are planned ahead of a training. Memory ends with a command. So it counts only where the
+ * training follows a plan too, and brings the objects that are planned for memory itself.
  */
 export function tiersAhead(config: HierarchyOptions): SpaceOptions[] {
   const isFollowed = followerOf(config) !== undefined;

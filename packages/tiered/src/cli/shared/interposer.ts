@@ -1,5 +1,5 @@
-import { loadConfig, type LoadedConfig } from '@tiered/config';
-import { formatBytes, parseBytes } from '@tiered/core';
+import { loadConfig, type HierarchyConfig, type LoadedConfig } from '@tiered/config';
+import { formatBytes, parseBytes, TieredError, type StorageDriver } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import {
   Interposer,
@@ -12,16 +12,23 @@ import {
 import fs from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
+import { sourceAt, tierOf } from '../../dataset/locations.js';
 import { ListingProgress, ProgressBar } from '../../progress.js';
 import { countOf } from '../../words.js';
 import type { CommandHost } from '../host.js';
 import { assertNotTaken } from './daemon-at.js';
 import { directoryOf } from './look.js';
-import { defaultRoot, servedConfig, type ServedOptions } from './served-config.js';
 import { offerMonitor } from './watched.js';
 
-/** How a hierarchy is served to programs. */
-interface ServingOptions extends Pick<ServedOptions, 'tier'> {
+/** What is served to programs, and how. */
+export interface InterposerOptions {
+  /** A configuration. Else there is a source, and its tiers. */
+  readonly config?: string | undefined;
+  readonly source?: string | undefined;
+  /** Each as `tierOf` takes it. */
+  readonly tier: readonly string[];
+  /** Beside a source: the file that keeps the list of its objects. */
+  readonly manifest?: string | undefined;
   /** The path below which programs find objects of a source that is no directory. */
   readonly root?: string | undefined;
   /** A directory for links to what is read. */
@@ -30,13 +37,12 @@ interface ServingOptions extends Pick<ServedOptions, 'tier'> {
   readonly record?: string | undefined;
   /** Traces. */
   readonly replay: readonly string[];
-}
-
-/** The same, of something. */
-export interface InterposerOptions extends ServingOptions, ServedOptions {
   /** The directory of its session. */
   readonly at?: string | undefined;
 }
+
+/** Below this, programs find the objects of a source that is no directory, if nobody says where. */
+const ROOTS = '/tiered';
 
 /** A hierarchy that is served to programs. */
 export interface Served extends AsyncDisposable {
@@ -159,4 +165,44 @@ async function assertUsable({
   if (record !== undefined && fs.lstatSync(record, { throwIfNoEntry: false }) !== undefined)
     throw configError('--record', 'a path at which there is nothing', record);
   for (const file of replay) fs.accessSync(file, fs.constants.R_OK);
+}
+
+/**
+ * The configuration to load.
+ * @throws TieredError `TIERED_CONFIG_INVALID` unless it is one of both.
+ */
+async function servedConfig({
+  config,
+  source,
+  tier,
+  manifest,
+}: InterposerOptions): Promise<string | HierarchyConfig> {
+  const isAlone = source === undefined && manifest === undefined && tier.length === 0;
+  if (config !== undefined && isAlone) return config;
+  if (config !== undefined)
+    throw new TieredError(
+      'TIERED_CONFIG_INVALID',
+      '--config: cannot be combined with a source, --tier and --manifest',
+    );
+  if (source === undefined || tier.length === 0)
+    throw configError(
+      source === undefined ? 'source' : '--tier',
+      'a source and its tiers, such as /mnt/data --tier /nvme/cache:200GiB, or --config',
+      source === undefined ? source : 'none',
+    );
+  const levels = { source: await sourceAt(source), tiers: tier.map(tierOf) };
+  return manifest === undefined ? levels : { ...levels, manifest };
+}
+
+/**
+ * The path below which programs find the objects of a source that is no directory: the name of the bucket and
+ * the prefix, below `/tiered`. Undefined for a directory, whose files are where they are.
+ */
+function defaultRoot(source: StorageDriver): string | undefined {
+  if (directoryOf(source) !== undefined) return undefined;
+  const [, scheme = '', rest = source.name] = /^(\w+):\/\/(.*)$/s.exec(source.location ?? '') ?? [];
+  const names = rest.split('/').filter((name) => !['', '.', '..'].includes(name));
+  // Of a server's URL, the host says nothing of the data.
+  const isUrl = scheme.startsWith('http') && names.length > 1;
+  return [ROOTS, ...(isUrl ? names.slice(1) : names)].join('/');
 }

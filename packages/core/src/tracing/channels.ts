@@ -1,8 +1,5 @@
-import {
-  tracingChannel,
-  type TracingChannel,
-  type TracingChannelSubscribers,
-} from 'node:diagnostics_channel';
+import type { AsyncLocalStorage } from 'node:async_hooks';
+import { tracingChannel, type TracingChannelSubscribers } from 'node:diagnostics_channel';
 
 /**
  * How a read was served: by tiers alone; after waiting for bytes that it asked the source for; after waiting
@@ -102,11 +99,33 @@ export interface PrefetchTrace {
   readonly error?: unknown;
 }
 
-/** A `TracingChannel` of Node. Subscribers to only some events are fine, though Node's types ask for all. */
-export interface TraceChannel<Context extends object> extends Pick<
-  TracingChannel<unknown, Context>,
-  'start' | 'end' | 'asyncStart' | 'asyncEnd' | 'error' | 'hasSubscribers' | 'tracePromise'
-> {
+/** One event of a channel: a `Channel` of Node. */
+export interface TraceEvent<Context extends object> {
+  readonly hasSubscribers: boolean;
+  /** Tells subscribers. Only the package that traces an operation does. */
+  publish(context: Context): void;
+  /** Has the store hold the context, or what is made of it, in all that the operation does. */
+  bindStore<Store>(store: AsyncLocalStorage<Store>, transform?: (context: Context) => Store): void;
+  /** Ends that. Returns whether the store was bound. */
+  unbindStore<Store>(store: AsyncLocalStorage<Store>): boolean;
+  /** Publishes the context, and calls the function with the stores that are bound. */
+  runStores<T>(context: Context, begin: () => T): T;
+}
+
+/**
+ * A `TracingChannel` of Node, for subscribers to only some events too. It is written out, because Node's
+ * types differ: those of Node 26 have the type parameters the other way round, and programs are compiled
+ * with any of them.
+ */
+export interface TraceChannel<Context extends object> {
+  readonly start: TraceEvent<Context>;
+  readonly end: TraceEvent<Context>;
+  readonly asyncStart: TraceEvent<Context>;
+  readonly asyncEnd: TraceEvent<Context>;
+  readonly error: TraceEvent<Context>;
+  readonly hasSubscribers: boolean;
+  /** Traces an operation that returns a promise. */
+  tracePromise<T>(begin: () => Promise<T>, context: Context): Promise<T>;
   /** Calls these from now on. */
   subscribe(subscribers: Partial<TracingChannelSubscribers<Context>>): void;
   /** Ends that, for the same object. */
@@ -123,5 +142,5 @@ export const placeChannel: TraceChannel<PlaceTrace> = channelOf('tiered:place');
 export const prefetchChannel: TraceChannel<PrefetchTrace> = channelOf('tiered:prefetch');
 
 function channelOf<Context extends object>(name: string): TraceChannel<Context> {
-  return tracingChannel<unknown, Context>(name);
+  return tracingChannel(name) as unknown as TraceChannel<Context>;
 }

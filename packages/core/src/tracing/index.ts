@@ -13,4 +13,5 @@ export {
   type ReadTrace,
   type ServedBy,
   type TraceChannel,
+  type TraceEvent,
 } from './channels.js';

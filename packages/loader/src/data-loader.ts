@@ -11,7 +11,7 @@ import { closedError } from './errors.js';
 import { LoaderEpochs, type LoaderStats } from './observe/epochs.js';
 import { figuresOf, type LoaderFigures } from './observe/figures.js';
 import { reportOf } from './observe/report.js';
-import { checkedOptions, type CheckedOptions, type DataLoaderOptions } from './options.js';
+import { checkedOptions, type CheckedOptions, type CollatedBy, type DataLoaderOptions } from './options.js';
 import { refuseNoBatches } from './order/no-batches.js';
 import type { Ordering } from './order/make-order.js';
 import { Parts, type LoaderPart } from './order/parts.js';
@@ -77,6 +77,16 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
    * out all samples (where only the split over ranks does that, it is a warning), and for the state of a
    * loader with other samples or another order.
    */
+  constructor(
+    samples: SampleSet<S> | LoaderPart<S> | readonly LoaderPart<S>[],
+    options: CollatedBy<T, C, DataLoaderOptions<S, T, C>>,
+  );
+  constructor(
+    samples: SampleSet<S> | LoaderPart<S> | readonly LoaderPart<S>[],
+    // Not one signature: a union of functions and modules hides what a generic function makes.
+    // eslint-disable-next-line @typescript-eslint/unified-signatures
+    options: DataLoaderOptions<S, T, C>,
+  );
   constructor(
     samples: SampleSet<S> | LoaderPart<S> | readonly LoaderPart<S>[],
     options: DataLoaderOptions<S, T, C>,

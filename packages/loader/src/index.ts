@@ -24,7 +24,7 @@ export { type LoaderEpoch, type LoaderStats } from './observe/epochs.js';
 export { type EpochFigures, type LoaderFigures, type TierFigures } from './observe/figures.js';
 export { type EpochLimit } from './observe/limit.js';
 export { type SourceFigures } from './observe/optimum.js';
-export { type DataLoaderOptions, type WindowShuffle } from './options.js';
+export { type CollatedBy, type DataLoaderOptions, type WindowShuffle } from './options.js';
 export { type LoaderPart } from './order/parts.js';
 export { objectReads, type ObjectReadsOptions } from './reading/object-reads.js';
 export { type ObjectReads } from './reading/reads-of-job.js';

@@ -78,6 +78,14 @@ export interface DataLoaderOptions<S = unknown, T = S, C = readonly T[]>
     | undefined;
 }
 
+/**
+ * These options with a function as `collate`. A call that takes them by themselves knows the types that
+ * generic functions, such as `stack`, make of its samples.
+ */
+export type CollatedBy<T, C, Options extends { readonly collate?: unknown }> = Omit<Options, 'collate'> & {
+  readonly collate: Collate<T, C>;
+};
+
 /** Options, whatever the samples are. */
 export type AnyOptions = Omit<DataLoaderOptions, 'transform' | 'collate'> & {
   readonly transform?: unknown;

@@ -1,4 +1,5 @@
-import { stack, stackEach, type Stacked } from '@tiered/loader';
+import type { SampleSet } from '@tiered/formats';
+import { DataLoader, stack, stackEach, type Stacked } from '@tiered/loader';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 
 describe('stack', () => {
@@ -24,6 +25,27 @@ describe('stack', () => {
     ];
     for (const samples of differ)
       expect(() => stack(samples)).toThrow(expect.objectContaining({ code: 'TIERED_DATA_CORRUPT' }));
+  });
+});
+
+describe('as collate, without types that are named', () => {
+  const records = (i: number) => ({ x: Float32Array.of(i), y: Uint8Array.of(i) });
+
+  it('stack knows the arrays of the transform', () => {
+    const make = (samples: SampleSet<Uint8Array>) =>
+      new DataLoader(samples, {
+        batchSize: 2,
+        transform: (bytes) => Float32Array.from(bytes),
+        collate: stack,
+      });
+    expectTypeOf(make).returns.toExtend<DataLoader<Uint8Array, unknown, Stacked<Float32Array>>>();
+  });
+
+  it('stackEach knows the records of the transform', () => {
+    const make = (samples: SampleSet<number>) =>
+      new DataLoader(samples, { batchSize: 2, transform: records, collate: stackEach });
+    type Records = { readonly x: Stacked<Float32Array>; readonly y: Stacked<Uint8Array> };
+    expectTypeOf(make).returns.toExtend<DataLoader<number, unknown, Records>>();
   });
 });
 

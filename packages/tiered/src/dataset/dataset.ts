@@ -2,7 +2,7 @@ import type { PrefetcherConfig } from '@tiered/config';
 import { TieredError, type Clock, type Hierarchy, type OperationOptions } from '@tiered/core';
 import { ABSENT } from '@tiered/core/internal';
 import { isDirectoryMark } from '@tiered/formats/internal';
-import type { DataLoader } from '@tiered/loader';
+import type { CollatedBy, DataLoader } from '@tiered/loader';
 import {
   listSequence,
   Prefetcher,
@@ -159,9 +159,13 @@ export class Dataset implements AsyncDisposable {
    * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work; as `openSamples` of
    * `@tiered/formats`. An abort rejects with `signal.reason`.
    */
-  async loader<S = unknown, T = S, C = readonly T[]>(
-    options: LoaderOptions<S, T, C>,
-  ): Promise<DataLoader<S, T, C>> {
+  loader<S = unknown, T = S, C = readonly T[]>(
+    options: CollatedBy<T, C, LoaderOptions<S, T, C>>,
+  ): Promise<DataLoader<S, T, C>>;
+  // Not one signature, as the constructor of `DataLoader`.
+  // eslint-disable-next-line @typescript-eslint/unified-signatures
+  loader<S = unknown, T = S, C = readonly T[]>(options: LoaderOptions<S, T, C>): Promise<DataLoader<S, T, C>>;
+  async loader<S, T, C>(options: LoaderOptions<S, T, C>): Promise<DataLoader<S, T, C>> {
     const loader = await loaderOf<S, T, C>(
       { hierarchy: this.hierarchy, policy: this.#policy, clock: this.#clock, progress: this.#progress },
       options,

@@ -84,9 +84,9 @@ export function milliseconds(bound: 'more than 0' | 'at least 0', about: FieldTe
 const SIZE = String.raw`^\s*\d+(\.\d+)?\s*([kKmMgGtTpP]?[bB]|[kKmMgGtTpP][iI][bB])?\s*$|\$\{`;
 
 /** A `ByteSize` of at least `least` bytes. */
-export function byteSize(least: 0 | 1, about: FieldText) {
+export function byteSize(least: number, about: FieldText) {
   const error = expected(
-    `a number of bytes${least === 1 ? ', at least 1,' : ''} or a string such as "200GiB"`,
+    `a number of bytes${least === 0 ? '' : `, at least ${least},`} or a string such as "200GiB"`,
   );
   return z
     .union([z.int(error).min(least, error), z.string(error).meta({ pattern: SIZE })], error)

@@ -167,3 +167,10 @@ it('[G1] problems come by line, whatever the order of the fields and what is wro
     { numRuns: 50 },
   );
 });
+
+it.each(['4', '4KB'])('refuses a chunk of %s, which mostly lacks its unit', async (chunk) => {
+  const file = await fileWith(`source: { driver: memory }\nplacement: { chunk: ${chunk} }\n`);
+  expect(await problemsOf(file)).toMatchObject([
+    { field: 'placement.chunk', text: expect.stringContaining('a number of bytes, at least 4096,') },
+  ]);
+});

@@ -12,6 +12,9 @@ import type { PlacementPolicy } from './policies/policy.js';
 import { promoting } from './policies/promoting.js';
 import { sizeAware } from './policies/size-aware.js';
 
+/** Smaller requests cost more than they bring, and mostly mean that a unit was forgotten: `chunk: 4`. */
+const LEAST_CHUNK = 4096;
+
 const promotes = {
   promote: flag({
     title: 'Promotion',
@@ -136,11 +139,11 @@ const schema = group('options of the placement, such as { concurrency: 6 }', {
       'Requests to the source that nobody waits for, at the same time. Writes to tiers begin with as many, and adapt. ' +
       'Default: 6.',
   }).optional(),
-  chunk: byteSize(1, {
+  chunk: byteSize(LEAST_CHUNK, {
     title: 'Chunk',
     description:
-      'Bytes of a request to the source when an object is placed; no quota may be smaller. Default: from 4MiB on, ' +
-      'between 1 and 16MiB, as the source is fast.',
+      'Bytes of a request to the source when an object is placed, at least 4KiB; no quota may be smaller. Default: from 4MiB ' +
+      'on, between 1 and 16MiB, as the source is fast.',
   }).optional(),
   memory: byteSize(0, {
     title: 'Memory',

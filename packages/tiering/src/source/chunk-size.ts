@@ -1,4 +1,4 @@
-import { parseBytes, type ByteSize, type Tier } from '@tiered/core';
+import { formatBytes, parseBytes, type ByteSize, type Tier } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 
 const MIB = 2 ** 20;
@@ -49,7 +49,11 @@ export class ChunkSize {
   assertFits({ level, driver, quotaBytes }: Tier): void {
     const least = this.smallest;
     if (quotaBytes >= least || (quotaBytes === 0 && driver.location === undefined)) return;
-    throw configError(`tiers[${level}].quota`, `at least one chunk, which is ${least} bytes`, quotaBytes);
+    throw configError(
+      `tiers[${level}].quota`,
+      `at least one chunk (placement.chunk), which is ${formatBytes(least)}`,
+      quotaBytes,
+    );
   }
 
   /** Bytes of a chunk of an object that begins now, except for very large ones: see `ofObject`. */

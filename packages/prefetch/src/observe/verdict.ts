@@ -150,20 +150,20 @@ function ofPlace(
  */
 function withTiers(verdict: Verdict, { source, placement, tiers }: HierarchyStats, waited: string): Verdict {
   const { declined, behind, waited: waits } = placement;
-  const all = `(the source had ${source.reads.toLocaleString('en')} requests in all)`;
+  const all = `(the source had ${grouped(source.reads)} requests in all)`;
   if (waits > 0 && waits >= source.reads * OFTEN_WAITED)
     return {
       limit: 'tier writes',
-      text: `${waited}, and ${waits} of the reads that fill tiers waited until these had written what came before ${all}: the writes of tiers are the limit. A faster tier would help, or whenBehind: 'goOn', which reads on and fills the tiers later.`,
+      text: `${waited}, and ${grouped(waits)} of the reads that fill tiers waited until these had written what came before ${all}: the writes of tiers are the limit. A faster tier would help, or whenBehind: 'goOn', which reads on and fills the tiers later.`,
       tiers: 'slow',
     };
   const missed = Math.max(declined, behind);
   if (missed === 0 || missed < source.reads * OFTEN_MISSED) return verdict;
   if (behind > declined) {
-    const why = `The tier cannot keep up with the source: its writes limit how fast it fills. The objects of ${behind} reads could not be brought to it at once, and come later ${all}. A faster tier would have them sooner.`;
+    const why = `The tier cannot keep up with the source: its writes limit how fast it fills. The objects of ${grouped(behind)} reads could not be brought to it at once, and come later ${all}. A faster tier would have them sooner.`;
     return { ...verdict, text: `${verdict.text} ${why}`, tiers: 'slow' };
   }
-  const why = `No tier had room for the objects of ${declined} reads, which every epoch reads from the source ${all}${roomText(tiers)}. Larger tiers would hold them.`;
+  const why = `No tier had room for the objects of ${grouped(declined)} reads, which every epoch reads from the source ${all}${roomText(tiers)}. Larger tiers would hold them.`;
   return { ...verdict, text: `${verdict.text} ${why}`, tiers: 'full' };
 }
 
@@ -184,9 +184,14 @@ function percent(share: number): string {
   return `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
 }
 
+/** As reports write counts: 6,638. */
+function grouped(value: number): string {
+  return value.toLocaleString('en');
+}
+
 /** Formats with at least two digits, and without an exponent. */
 function rounded(value: number): string {
-  return value < 10 ? value.toPrecision(2) : value.toFixed(0);
+  return value < 10 ? value.toPrecision(2) : grouped(Math.round(value));
 }
 
 function ms(value: number): string {

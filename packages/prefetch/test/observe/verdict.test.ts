@@ -58,6 +58,11 @@ it('[P10] reads that queue for a link are its bandwidth', async () => {
   expect(profile.bytes / profile.seconds / 1e6).toBeCloseTo(1, 1);
 });
 
+it('[P10] large numbers of reads are written as reports write counts', async () => {
+  const profile = await profiled({ latencyMs: 0.05, bytesPerSecond: 2e7 }, 0, { producers: 8 });
+  expect(profile.verdict.text).toMatch(/ in [12],\d{3} reads\/s,/);
+});
+
 it('[P10] reads that wait for the few that a driver makes at a time are its threads, and not its bandwidth', async () => {
   const few = { latencyMs: 10, concurrency: 4 };
   const { verdict, limits } = await profiled(few, 0, { producers: 12 }, 4);

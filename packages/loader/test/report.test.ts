@@ -87,6 +87,19 @@ describe('the report of a loader', () => {
     );
   });
 
+  it('says of an epoch that was left that the rest is not read yet', () => {
+    const { epochs, batchesPerEpoch } = figuresWith();
+    const [first] = epochs;
+    if (first === undefined) throw new Error('There is no epoch.');
+    const left = figuresWith({
+      epochs: [{ ...first, batches: batchesPerEpoch - 1 }],
+      source: { givenBytes: 44 * 2 ** 20, leastBytes: 74 * 2 ** 20, epochs: 1 },
+    });
+    expect(reportOf(left)).toContain(
+      'from empty tiers 1 epoch would need 74 MiB: the rest was on tiers, read before, or is not read yet',
+    );
+  });
+
   it('has its figures as plain data', async () => {
     const samples = await singles([30, 70]);
     const only = Uint32Array.from({ length: 25 }, (_, i) => 2 * i);

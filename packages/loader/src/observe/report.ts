@@ -14,7 +14,7 @@ export function reportOf(figures: LoaderFigures): string {
     `order: ${order}; shuffle quality ${figures.shuffleQuality.toFixed(2)}`,
     ...epochs.map(epochText),
     ...(skipped === 0 ? [] : [`damage: ${count(skipped, 'sample')} left out`]),
-    ...(source === undefined ? [] : [sourceText(source)]),
+    ...(source === undefined ? [] : [sourceText(source, isUnderWay(figures))]),
     ...limitTexts(epochs),
   ].join('\n');
 }
@@ -43,10 +43,15 @@ function epochText({ epoch, batches, samples, seconds, waitedSeconds, reading }:
   );
 }
 
-function sourceText({ givenBytes, leastBytes, epochs }: SourceFigures): string {
+/** Whether the last epoch still has batches, or was left before its end. */
+function isUnderWay({ epochs, batchesPerEpoch }: LoaderFigures): boolean {
+  return (epochs.at(-1)?.batches ?? 0) < batchesPerEpoch;
+}
+
+function sourceText({ givenBytes, leastBytes, epochs }: SourceFigures, isUnderWay: boolean): string {
   const given = `source: gave ${formatBytes(givenBytes)}`;
   if (givenBytes < leastBytes)
-    return `${given}; from empty tiers ${count(epochs, 'epoch')} would need ${formatBytes(leastBytes)}: the rest was on tiers, or read before`;
+    return `${given}; from empty tiers ${count(epochs, 'epoch')} would need ${formatBytes(leastBytes)}: the rest was on tiers, ${isUnderWay ? 'read before, or is not read yet' : 'or read before'}`;
   if (givenBytes === leastBytes)
     return `${given}, no more than these tiers need for ${count(epochs, 'epoch')}`;
   return `${given}; with these tiers ${formatBytes(leastBytes)} would do for ${count(epochs, 'epoch')}`;

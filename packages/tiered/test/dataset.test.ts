@@ -59,8 +59,24 @@ describe('openDataset', () => {
     );
     expect(report).toMatch(/^tier 1, fs:/m);
     // So small a dataset fits into the memory of the prefetcher.
-    expect(report).toMatch(/^read ahead: \d samples? of earlier epochs were still in memory/m);
+    expect(report).toMatch(/^read ahead: \d samples? of earlier epochs (was|were) still in memory/m);
     expect(report).toMatch(/^limit: ./m);
+  });
+
+  it('says how many samples were skipped, and in the singular of one', async () => {
+    await using data = await openDataset({ source, progress: false });
+    await rm(path.join(source, 'a'));
+    const samples = data.epochs({ seed: 42, epochs: 2, onError: 'skip' });
+    let taken = 0;
+    for await (const sample of samples) taken += sample.epoch >= 0 ? 1 : 0;
+    expect(taken).toBe(6);
+    expect(data.report()).toContain('\nskipped: 2 samples that could not be read\n');
+    const { profile, stats } = { profile: samples.profile(), stats: samples.stats() };
+    const one = reportOf(data.hierarchy.stats(), { profile, stats: { ...stats, skipped: 1, repeated: 1 } });
+    expect(one).toContain(
+      '\nread ahead: 1 sample of earlier epochs was still in memory, and not read again\n',
+    );
+    expect(one).toContain('\nskipped: 1 sample that could not be read\n');
   });
 
   it('says what of a tier is on its way', async () => {

@@ -20,6 +20,7 @@ export function reportOf(stats: HierarchyStats, prefetched: Prefetched | undefin
     `dataset: ${countOf(objects, 'object')}, ${formatBytes(bytes)}, in ${stats.source.driver}`,
     ...(prefetched?.profile.epochs ?? []).map(epochLine),
     ...repeatedLine(prefetched),
+    ...skippedLine(prefetched),
     ...hitLine(stats),
     `source: ${countOf(stats.source.reads, 'request')}, ${formatBytes(stats.source.readBytes)}${timesOf(stats)}`,
     ...stats.tiers.map(
@@ -50,8 +51,14 @@ function repeatedLine(prefetched: Prefetched | undefined): string[] {
   const { repeated = 0 } = prefetched?.stats ?? {};
   if (repeated === 0) return [];
   return [
-    `read ahead: ${countOf(repeated, 'sample')} of earlier epochs were still in memory, and not read again`,
+    `read ahead: ${countOf(repeated, 'sample')} of earlier epochs ${repeated === 1 ? 'was' : 'were'} still in memory, and not read again`,
   ];
+}
+
+/** Says that epochs lack samples, where the options allow it. */
+function skippedLine(prefetched: Prefetched | undefined): string[] {
+  const { skipped = 0 } = prefetched?.stats ?? {};
+  return skipped === 0 ? [] : [`skipped: ${countOf(skipped, 'sample')} that could not be read`];
 }
 
 function epochLine({ epoch, samples, bytes, seconds, starved, levels }: EpochProfile): string {

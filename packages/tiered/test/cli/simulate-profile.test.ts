@@ -55,7 +55,7 @@ describe('tiered simulate profile', () => {
     const { code, out } = await simulate('--what-if', 'ram=4MB,14MB', 'disk=6MB');
     expect(code).toBe(0);
     const [today, same, more] = out.split('\n');
-    expect(today).toMatch(/^today: \d+\.\d s, .* from the source$/);
+    expect(today).toMatch(/^today, for 5 epochs: \d+\.\d s, .* from the source$/);
     expect(same).toMatch(/^with ram 4 MB, disk 6 MB: no difference /);
     expect(more).toMatch(/^with ram 14 MB, disk 6 MB: \d\d % less time /);
   });
@@ -94,6 +94,12 @@ describe('tiered simulate profile', () => {
     const svg = path.join(directory, 'chart.svg');
     expect((await simulate('--svg', svg)).code).toBe(0);
     expect(await readFile(svg, 'utf8')).toMatch(/^<svg /);
+  });
+
+  it('refuses a change without a unit, which scenarios take for GB', async () => {
+    const { code, messages } = await simulate('--what-if', 'ram=10,20GB');
+    expect(code).toBe(2);
+    expect(messages).toContain('--what-if: expected a unit, such as ram=10GB, got "ram=10,20GB"');
   });
 
   it('refuses what it cannot simulate, with exit code 2', async () => {

@@ -1,4 +1,5 @@
 import { formatBytes, parseBytes, TieredError, type Hierarchy, type HierarchyOptions } from '@tiered/core';
+import { configError } from '@tiered/core/internal';
 import type { Change, SimulationResult } from '@tiered/simulator';
 import type { CalibrationProfile } from '@tiered/simulator/calibration';
 import type { SystemModel } from '@tiered/simulator/model';
@@ -87,7 +88,7 @@ async function simulateProfile(
   }
   bar.stop();
   if (json) host.write(`${JSON.stringify(rows, undefined, 2)}\n`);
-  else host.write(`${answersOf(rows).join('\n')}\n${renderTable(rows)}\n`);
+  else host.write(`${answersOf(rows, epochs).join('\n')}\n${renderTable(rows)}\n`);
   if (svg !== undefined) await writeFile(svg, renderChart(`${config}, ${epochs} epochs`, rows));
 }
 
@@ -104,8 +105,13 @@ function changeOf(text: string): Change {
     const expected = `--what-if: expected changes such as ram=20GB,40GB, got ${JSON.stringify(text)}`;
     throw new TieredError('TIERED_CONFIG_INVALID', expected);
   }
+  const values = list.split(',');
+  if (what === 'workers') return { what, values: values.map(Number) };
+  // Scenarios are in GB: a number alone would be bytes here, and mean something else there.
+  const alone = values.find((value) => /^[\d.]*$/.test(value));
+  if (alone !== undefined) throw configError('--what-if', `a unit, such as ${what}=${alone}GB`, text);
   const unit = RATE.test(what) ? 1e6 : 1e9;
-  return { what, values: list.split(',').map((size) => parseBytes(size, `--what-if ${what}`) / unit) };
+  return { what, values: values.map((size) => parseBytes(size, `--what-if ${what}`) / unit) };
 }
 
 /** The system as it was measured, with the quotas of the configuration. Tiers are called ram, disk, disk2. */
@@ -179,12 +185,12 @@ async function withRoom(
 }
 
 /** One sentence for today, and one for each change. */
-function answersOf(rows: readonly ReportRow[]): string[] {
+function answersOf(rows: readonly ReportRow[], epochs: number): string[] {
   const [today, ...changed] = rows;
   if (today === undefined) return [];
   const { seconds } = today.result;
   return [
-    `today: ${timeOf(seconds)}, ${fromSource(today.result)} from the source`,
+    `today, for ${epochs === 1 ? '1 epoch' : `${epochs} epochs`}: ${timeOf(seconds)}, ${fromSource(today.result)} from the source`,
     ...changed.map(({ setup, result }) => {
       const gain = 1 - result.seconds / seconds;
       const verdict =

@@ -26,10 +26,15 @@ const { ok, note } = findingsOn('tiers');
 /** How much of the data the tiers have room for. */
 export function dataFits(
   { objects, bytes, isAll }: DataFacts,
-  tiers: readonly Pick<ExaminedLevel, 'quotaBytes'>[],
+  tiers: readonly Pick<ExaminedLevel, 'quotaBytes' | 'fields'>[],
 ): Finding[] {
   if (tiers.length === 0 || bytes === 0) return [];
-  const room = tiers.reduce((sum, { quotaBytes = 0 }) => sum + quotaBytes, 0);
+  const inStorage = bytes / ((bytes + OF_AN_OBJECT * objects) * OF_ALL);
+  // Memory takes the bytes of objects and no more.
+  const room = tiers.reduce(
+    (sum, { quotaBytes = 0, fields }) => sum + quotaBytes * (fields['driver'] === 'memory' ? 1 : inStorage),
+    0,
+  );
   const has = `${countOf(objects, 'object')}, ${formatBytes(bytes)}`;
   if (!isAll)
     return [
@@ -38,7 +43,7 @@ export function dataFits(
         '"tiered stats" lists all of it, and says how much of it fits.',
       ),
     ];
-  const share = Math.min(1, room / ((bytes + OF_AN_OBJECT * objects) * OF_ALL));
+  const share = Math.min(1, room / bytes);
   const found = `the source has ${has}, and the tiers have room for ${share === 1 ? 'all of it' : `about ${percentOf(share)} of it`}`;
   return [
     share === 1

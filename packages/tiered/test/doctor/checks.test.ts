@@ -61,6 +61,9 @@ describe('the data', () => {
         advice: expect.stringContaining('tiered stats'),
       },
     ]);
+    // Memory takes the bytes alone: half of 64 GiB less those of 1,000 files.
+    const memory = { quotaBytes: data.bytes / 2, fields: { driver: 'memory' } } as never;
+    expect(dataFits(data, [memory, level()])[0]?.found).toContain('room for all of it');
     expect(dataFits(data, [])).toEqual([]);
   });
 
@@ -199,6 +202,7 @@ describe('the machine', () => {
       'ok',
     );
     expect(found(4)).toMatchObject({ level: 'note', advice: expect.stringContaining('UV_THREADPOOL_SIZE') });
+    expect(found(4)?.found).toContain('a slow source by worker threads');
     expect(found(32)?.advice).toBeUndefined();
     expect(found(4, 'it cannot be loaded: /x: bad', ['/x'])?.level).toBe('warning');
     expect(threadsSuffice({ native, poolThreads: 4 }, false)).toEqual([]);

@@ -79,6 +79,20 @@ describe('openDataset', () => {
     expect(one).toContain('\nskipped: 1 sample that could not be read\n');
   });
 
+  it('says how many reads took bytes that were on their way', async () => {
+    await using data = await openDataset({ source, progress: false });
+    const stats = data.hierarchy.stats();
+    const withJoined = (joined: number) =>
+      reportOf(
+        { ...stats, reads: { total: 5999, fromTiers: 12, fromSource: 5987 - joined, joined, empty: 0 } },
+        undefined,
+      );
+    expect(withJoined(2184)).toContain(
+      '\njoined: 2,184 reads took bytes that were on their way already, and asked the source for nothing\n',
+    );
+    expect(withJoined(59)).not.toContain('joined');
+  });
+
   it('says what of a tier is on its way', async () => {
     await using data = await openDataset({ source, tiers: ['ram:64MiB'], progress: false });
     const stats = data.hierarchy.stats();

@@ -13,6 +13,9 @@ export interface Prefetched {
   readonly stats: PrefetcherStats;
 }
 
+/** So many of the reads change what the shares of the epochs mean. */
+const OFTEN_JOINED = 0.01;
+
 /** Says what a training read, from where, and what limited it. */
 export function reportOf(stats: HierarchyStats, prefetched: Prefetched | undefined): string {
   const { objects, bytes } = stats.namespace;
@@ -22,6 +25,7 @@ export function reportOf(stats: HierarchyStats, prefetched: Prefetched | undefin
     ...repeatedLine(prefetched),
     ...skippedLine(prefetched),
     ...hitLine(stats),
+    ...joinedLine(stats),
     `source: ${countOf(stats.source.reads, 'request')}, ${formatBytes(stats.source.readBytes)}${timesOf(stats)}`,
     ...stats.tiers.map(
       ({ level, driver, usedBytes, reservedBytes, quotaBytes, readBytes }) =>
@@ -38,6 +42,17 @@ function hitLine({ tiers, source, reads }: HierarchyStats): string[] {
   if (ratio === undefined || total === empty) return [];
   return [
     `hit ratio: ${percentOf(ratio)} of the bytes and ${percentOf(fromTiers / (total - empty))} of the reads came from tiers`,
+  ];
+}
+
+/**
+ * Tells of reads whose bytes were on their way to others, or to tiers, where they are many: epochs count them
+ * as reads of the source, which gave them once.
+ */
+function joinedLine({ reads: { joined, total } }: HierarchyStats): string[] {
+  if (joined === 0 || joined / total < OFTEN_JOINED) return [];
+  return [
+    `joined: ${countOf(joined, 'read')} took bytes that were on their way already, and asked the source for nothing`,
   ];
 }
 

@@ -11,7 +11,8 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   ENOENT: {
     code: 'TIERED_NOT_FOUND',
     retryable: false,
-    advice: 'there is no such file; keys are paths below the root, as list() gives them',
+    advice:
+      'there is no such file: it was deleted since, or the key is no path below the root, as list() gives them',
   },
   EISDIR: { code: 'TIERED_NOT_FOUND', retryable: false, advice: 'that is a directory' },
   ENOTDIR: { code: 'TIERED_NOT_FOUND', retryable: false, advice: 'a file stands where a directory must be' },

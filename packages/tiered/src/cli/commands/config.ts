@@ -76,7 +76,9 @@ async function init(host: CommandHost, file: string, options: InitOptions): Prom
       cause,
     });
   }
-  host.write(`${file} is written; "tiered config check ${file}" checks it after an edit\n`);
+  host.write(
+    `${file} is written; "tiered doctor ${file}" looks whether all that it names is there, and "tiered config check ${file}" checks it after an edit\n`,
+  );
 }
 
 /** Finds what would be found when the file is used, before there is a file that is of no use. */

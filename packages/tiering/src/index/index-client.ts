@@ -17,6 +17,12 @@ const CODES: readonly (readonly [string, ErrorCode, boolean])[] = [
   ['SQLITE_ERROR', 'TIERED_DATA_CORRUPT', false],
 ];
 
+/** What has happened to the index, with what to do about it where that is not plain. */
+const MEANINGS: Partial<Record<ErrorCode, string>> = {
+  TIERED_UNAVAILABLE: 'is held by another process, which may be stopped',
+  TIERED_NO_SPACE: 'has no room; free some on the disk, or give the tier a quota that the disk has room for',
+};
+
 /** Where an index is, and how it is kept. */
 export interface IndexOptions {
   readonly path: string;
@@ -195,8 +201,7 @@ export class IndexClient {
       'TIERED_IO',
       true,
     ];
-    const what =
-      ours === 'TIERED_UNAVAILABLE' ? 'is held by another process, which may be stopped' : 'failed';
+    const what = MEANINGS[ours] ?? 'failed';
     return new TieredError(ours, `${this.#driver}: the tier's index ${what}: ${message} (${code}).`, {
       driver: this.#driver,
       operation: 'openIndex',

@@ -202,7 +202,6 @@ describe('the machine', () => {
       'ok',
     );
     expect(found(4)).toMatchObject({ level: 'note', advice: expect.stringContaining('UV_THREADPOOL_SIZE') });
-    expect(found(4)?.found).toContain('a slow source by worker threads');
     expect(found(32)?.advice).toBeUndefined();
     expect(found(4, 'it cannot be loaded: /x: bad', ['/x'])?.level).toBe('warning');
     expect(threadsSuffice({ native, poolThreads: 4 }, false)).toEqual([]);

@@ -10,7 +10,7 @@ import {
 } from '@tiered/simulator/model';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { avail, consumed, read } from './formulas.js';
+import { avail, consumed, read } from './helpers.js';
 
 const [ram, ssd] = ault.levels as [StorageClass, StorageClass];
 

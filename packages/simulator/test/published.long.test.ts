@@ -2,7 +2,7 @@ import { simulate, type SimulationResult } from '@tiered/simulator';
 import { strategyNamed } from '@tiered/simulator/config';
 import { noPfs, STRATEGIES } from '@tiered/simulator/strategies';
 import { describe, expect, it } from 'vitest';
-import { resultOf, scaled } from './scaled.js';
+import { resultOf, scaled } from './helpers.js';
 
 const HOUR = 3600;
 

@@ -5,8 +5,7 @@ import { ault, fetchFromSource, fetchLocal, sampleSizes, type SystemModel } from
 import { Copies, noPfs, STRATEGIES, type Strategy } from '@tiered/simulator/strategies';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { avail, consumed, read } from './formulas.js';
-import { resultOf, scaled } from './scaled.js';
+import { avail, consumed, read, resultOf, scaled } from './helpers.js';
 
 const sizesMB = fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 60 });
 const alone: SystemModel = { ...ault, workers: 1, staging: { ...ault.staging, threads: 1 } };

@@ -13,8 +13,7 @@ import {
 import { configError } from '@tiered/core/internal';
 import { readers } from './loader.js';
 import type { CalibrationProfile, PlaceProfile } from './profile.js';
-import { Repeats, ROUNDS } from './repeats.js';
-import { rateOf, type Budget, type Lane } from './rate.js';
+import { rateOf, Repeats, REPEATS, type Budget, type Lane } from './rate.js';
 import { PREFIX, withTrial } from './trial.js';
 
 /** Options of `calibrate`. */
@@ -107,7 +106,7 @@ class Calibration {
     this.#clock = clock;
     this.#signal = options.signal;
     const extras = [compute, preprocess].filter((given) => given !== undefined).length;
-    this.#measurements = ROUNDS * concurrencies.length * (1 + 3 * tiers.length) + extras;
+    this.#measurements = REPEATS * concurrencies.length * (1 + 3 * tiers.length) + extras;
     this.#budget = { ms: (1000 * seconds) / this.#measurements, bytes: bytes / this.#measurements };
   }
 
@@ -224,7 +223,7 @@ class Calibration {
 
   async #repeated(rateAt: (concurrency: number) => Promise<number>): Promise<Repeats> {
     const repeats = new Repeats();
-    for (let round = 0; round < ROUNDS; round++)
+    for (let round = 0; round < REPEATS; round++)
       for (const concurrency of this.#concurrencies) repeats.add(concurrency, await rateAt(concurrency));
     return repeats;
   }

@@ -1,20 +1,32 @@
 import { TieredError, type FetchModel } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { z } from 'zod';
-import { curveSchema as curve, positive } from '../model/curve-schema.js';
-import { throughput, type ThroughputCurve } from '../model/curve.js';
-import type { StorageClass, SystemModel } from '../model/model.js';
+import { throughput, type StorageClass, type SystemModel, type ThroughputCurve } from '../model/model.js';
+
+/** A figure that is measured or planned. */
+export const positive = z.number().positive();
+
+/** A `ThroughputCurve` in a JSON document. */
+export const curveSchema = z.strictObject({
+  points: z
+    .array(z.tuple([positive, positive]))
+    .min(1)
+    .refine((points) => points.every(([at], i) => i === 0 || at > (points[i - 1]?.[0] ?? 0)), {
+      error: 'points have to come by rising number of threads or clients',
+    }),
+  beyond: z.enum(['hold', 'linear']).optional(),
+});
 
 const spread = z.number().min(1);
 const place = z.strictObject({
   /** Of its driver. */
   name: z.string(),
   /** r_j(p), of a tier; t(gamma), of the source. */
-  read: curve,
+  read: curveSchema,
   /** w_j(p), of a tier. */
-  write: curve.optional(),
+  write: curveSchema.optional(),
   /** What the source gives to reads that fill a tier. */
-  place: curve.optional(),
+  place: curveSchema.optional(),
   /**
    * How far measurements of one point were apart, at the point where that was most: the highest over the
    * lowest. Older profiles do not have it.

@@ -1,6 +1,5 @@
-import type { Strategy } from '../strategies/strategy.js';
+import type { Strategy, World } from '../strategies/strategy.js';
 import type { Timeline } from './timeline.js';
-import type { World } from './world.js';
 
 /** What came from one place. */
 export interface SourceShare {

@@ -5,14 +5,18 @@ import {
   type AccessTableOptions,
   type Sampler,
 } from '@tiered/prefetch/sampling';
-import { DEFAULT_ASSUMPTIONS, type Assumptions } from '../model/assumptions.js';
-import { sampleSizes, type Dataset } from '../model/dataset.js';
-import { fetchLocal, fetchRemote, type SystemModel } from '../model/model.js';
-
+import {
+  DEFAULT_ASSUMPTIONS,
+  fetchLocal,
+  fetchRemote,
+  sampleSizes,
+  type Assumptions,
+  type Dataset,
+  type SystemModel,
+} from '../model/model.js';
 import { Outcome, type SimulationResult } from './outcome.js';
-import { NOWHERE, type Copies, type Strategy, type StrategyRun } from '../strategies/strategy.js';
+import { NOWHERE, type Copies, type Strategy, type StrategyRun, type World } from '../strategies/strategy.js';
 import { FROM_LOCAL, FROM_SOURCE, Timeline } from './timeline.js';
-import type { World } from './world.js';
 
 /** A training to simulate. */
 export interface Simulation {

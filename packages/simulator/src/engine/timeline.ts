@@ -1,5 +1,4 @@
-import type { Assumptions } from '../model/assumptions.js';
-import { fetchFromSource, write, type SystemModel } from '../model/model.js';
+import { fetchFromSource, write, type Assumptions, type SystemModel } from '../model/model.js';
 import { StagingRing } from './staging-ring.js';
 import { NOWHERE } from '../strategies/strategy.js';
 

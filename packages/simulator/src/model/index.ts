@@ -1,7 +1,7 @@
 /** The performance model's formulas, datasets and published systems. @module */
-export { DEFAULT_ASSUMPTIONS, type Assumptions } from './assumptions.js';
-export { throughput, type ThroughputCurve } from './curve.js';
-export { sampleSizes, type Dataset, type NormalDataset } from './dataset.js';
+export { DEFAULT_ASSUMPTIONS, type Assumptions } from './model.js';
+export { throughput, type ThroughputCurve } from './model.js';
+export { sampleSizes, type Dataset, type NormalDataset } from './model.js';
 export {
   fetchFromSource,
   fetchLocal,

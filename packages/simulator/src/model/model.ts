@@ -1,4 +1,43 @@
-import { throughput, type ThroughputCurve } from './curve.js';
+import { Random } from '@tiered/core';
+
+/**
+ * A throughput as it was measured: pairs of a number (of threads, or clients) and MB/s, by rising number.
+ * Between two points it is interpolated. Below the first it falls in proportion: one of two threads is taken
+ * for half of what both reach. Beyond the last point see `beyond`.
+ */
+export interface ThroughputCurve {
+  /** `[number, MB/s]`, at least one. */
+  readonly points: readonly (readonly [number, number])[];
+  /**
+   * The throughput beyond the last point. `'hold'` keeps that of the last point, as of a device that is
+   * saturated. `'linear'` rises like the linear regression through all points (what NoPFS does, section
+   * 5.2.2). Default: `'hold'`, which promises nothing that was not measured.
+   */
+  readonly beyond?: 'hold' | 'linear' | undefined;
+}
+
+/**
+ * The throughput of this many threads or clients together, in MB/s.
+ * @param curve What was measured.
+ * @param many More than 0. Need not be whole, as an average number of clients is not.
+ */
+export function throughput({ points, beyond = 'hold' }: ThroughputCurve, many: number): number {
+  let [fromAt, fromRate] = [0, 0];
+  for (const [at, rate] of points) {
+    if (many <= at) return fromRate + ((rate - fromRate) * (many - fromAt)) / (at - fromAt);
+    [fromAt, fromRate] = [at, rate];
+  }
+  return beyond === 'hold' ? fromRate : fromRate + Math.max(0, slope(points)) * (many - fromAt);
+}
+
+/** The slope of the least-squares line through all points. */
+function slope(points: ThroughputCurve['points']): number {
+  const mean = (of: (point: readonly [number, number]) => number) =>
+    points.reduce((sum, point) => sum + of(point), 0) / points.length;
+  const [x, y] = [mean(([at]) => at), mean(([, rate]) => rate)];
+  const spread = mean(([at]) => (at - x) ** 2);
+  return spread === 0 ? 0 : mean(([at, rate]) => (at - x) * (rate - y)) / spread;
+}
 
 /** Megabytes: 10^6 bytes. */
 export type Megabytes = number;
@@ -99,3 +138,63 @@ export function fetchLocal(sizeMB: Megabytes, level: StorageClass): Seconds {
 export function write(system: SystemModel, sizeMB: Megabytes): Seconds {
   return Math.max(sizeMB / system.preprocessMBps, sizeMB / writeRate(system.staging));
 }
+
+/**
+ * Answers to questions that the paper leaves open and that affect the result. docs/simulator.md gives the
+ * reasons for the defaults, and how far the published figures move with each.
+ */
+export interface Assumptions {
+  /**
+   * Who gets a share of t(gamma)/gamma. `'worker'`: all threads of a worker together, so that all workers
+   * never read more than t(gamma). `'thread'`: each prefetch thread, which follows avail and fetch literally,
+   * and lets N workers read p_0 times t(gamma). Default: `'worker'`.
+   */
+  readonly sourceShare: 'worker' | 'thread';
+  /**
+   * The value of gamma for workers that read ahead. `'average'`: one, plus for every other worker the part of
+   * its time in which it reads from the source. `'all'`: always all workers. Default: `'average'`. Without
+   * reading ahead all workers wait for the source at the same time, and gamma is N.
+   */
+  readonly gamma: 'average' | 'all';
+}
+
+/** The defaults of `Assumptions`. */
+export const DEFAULT_ASSUMPTIONS: Assumptions = { sourceShare: 'worker', gamma: 'average' };
+
+/** A dataset whose sizes are drawn from a normal distribution, as in section 6.1. */
+export interface NormalDataset {
+  /** F, the number of samples. */
+  readonly samples: number;
+  /** mu, the mean size. */
+  readonly meanMB: number;
+  /** sigma, the standard deviation. Default: 0, so that all sizes are the same. */
+  readonly sigmaMB?: number | undefined;
+  /**
+   * How impossible sizes are avoided. `'symmetric'` draws again outside of 0 to 2 mu, which keeps the mean.
+   * `'redraw'` draws again below 0, and `'clamp'` takes 0; both raise the mean. Default: `'symmetric'`,
+   * because the totals that the paper states for its datasets are F times mu.
+   */
+  readonly truncate?: 'symmetric' | 'redraw' | 'clamp' | undefined;
+}
+
+/** The samples of a dataset: given one by one, or drawn. */
+export type Dataset = NormalDataset | { readonly sizesMB: ArrayLike<number> };
+
+/** The size of every sample in bytes. 8 bytes of memory a sample; a draw takes some 40 ns. */
+export function sampleSizes(dataset: Dataset, seed: number): Float64Array {
+  if ('sizesMB' in dataset) return Float64Array.from(dataset.sizesMB, (mb) => Math.round(mb * 1e6));
+  const { samples, meanMB, sigmaMB = 0, truncate = 'symmetric' } = dataset;
+  const sizes = new Float64Array(samples);
+  const random = new Random(seed, SIZES);
+  const [mean, sigma] = [meanMB * 1e6, sigmaMB * 1e6];
+  const most = truncate === 'symmetric' ? 2 * mean : Infinity;
+  for (let sample = 0; sample < samples; sample++) {
+    let size = mean + (sigma === 0 ? 0 : sigma * random.normal());
+    while (truncate !== 'clamp' && (size < 0 || size > most)) size = mean + sigma * random.normal();
+    sizes[sample] = Math.max(0, Math.round(size));
+  }
+  return sizes;
+}
+
+/** A stream that no epoch uses. */
+const SIZES = 2 ** 40;

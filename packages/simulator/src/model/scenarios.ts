@@ -1,5 +1,4 @@
-import type { NormalDataset } from './dataset.js';
-import type { SystemModel } from './model.js';
+import type { NormalDataset, SystemModel } from './model.js';
 import type { Simulation } from '../engine/simulate.js';
 
 const GB = 1_000;

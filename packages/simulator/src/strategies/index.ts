@@ -4,4 +4,4 @@ export { STRATEGIES } from './all.js';
 export { placed } from './placed.js';
 export { localityAware, type LocalityAwareOptions } from './shared-memory.js';
 export { Copies, NOWHERE, type Strategy, type StrategyRun } from './strategy.js';
-export { type World } from '../engine/world.js';
+export { type World } from './strategy.js';

@@ -1,6 +1,5 @@
 import { frequencyPlan, UNPLANNED } from '@tiered/tiering/plans';
-import type { World } from '../engine/world.js';
-import { Copies, quotasOf, type Strategy } from './strategy.js';
+import { Copies, quotasOf, type Strategy, type World } from './strategy.js';
 
 /** Options of `noPfs`. */
 export interface NoPfsOptions {

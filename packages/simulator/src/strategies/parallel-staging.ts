@@ -1,8 +1,7 @@
 import { Random } from '@tiered/core';
 import { firstFit } from '@tiered/tiering';
-import type { World } from '../engine/world.js';
+import { Copies, type Strategy, type World } from './strategy.js';
 import { RoomsOfWorkers } from './rooms.js';
-import { Copies, type Strategy } from './strategy.js';
 
 /**
  * Data sharding. Before training begins, each worker copies its part of the dataset, or as much of it as

@@ -1,8 +1,7 @@
 import { firstFit as firstFitPolicy, lru as lruPolicy, type PlacementPolicy } from '@tiered/tiering';
 import { Recency } from '@tiered/tiering/internal';
-import type { World } from '../engine/world.js';
+import { Copies, NOWHERE, type Strategy, type StrategyRun, type World } from './strategy.js';
 import { RoomsOfWorkers } from './rooms.js';
-import { Copies, NOWHERE, type Strategy, type StrategyRun } from './strategy.js';
 
 /**
  * Runs a live placement policy on each worker by itself, as `Hierarchy` with `PlacementHandler` does. What is

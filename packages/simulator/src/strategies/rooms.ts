@@ -1,6 +1,5 @@
 import type { PlacementCandidate, PlacementPolicy, TierRoom } from '@tiered/tiering';
-import type { World } from '../engine/world.js';
-import { quotasOf } from './strategy.js';
+import { quotasOf, type World } from './strategy.js';
 
 /**
  * Asks the live placement policies, one for each worker, as `PlacementHandler` does, with the room that each

@@ -1,7 +1,6 @@
 import { firstFit } from '@tiered/tiering';
-import type { World } from '../engine/world.js';
+import { Copies, NOWHERE, quotasOf, type Strategy, type StrategyRun, type World } from './strategy.js';
 import { RoomsOfWorkers } from './rooms.js';
-import { Copies, NOWHERE, quotasOf, type Strategy, type StrategyRun } from './strategy.js';
 
 /**
  * Workers keep what they read first, until they are full, and read from each other what others keep. By

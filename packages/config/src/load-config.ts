@@ -4,13 +4,11 @@ import { invariant } from '@tiered/core/internal';
 import path from 'node:path';
 import { Problems } from './check/problems.js';
 import { hierarchySchema, sourceSchema } from './check/schema.js';
-import { located, readDocument, type ConfigDocument } from './file/document.js';
+import { isMapping, located, readDocument, type ConfigDocument, type Mapping } from './file/document.js';
 import { expandVariables } from './file/environment.js';
 import type { HierarchyConfig, LoadOptions, PrefetcherConfig } from './hierarchy-config.js';
 import { levelOf } from './make/level.js';
-import { isMapping, type Mapping } from './make/mapping.js';
-import { modelOf } from './make/model.js';
-import { placementOf } from './make/placement.js';
+import { modelOf, placementOf } from './make/factories.js';
 import { tiersOf } from './make/tiers.js';
 
 /** Everything that a configuration says. */

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { stringify } from 'yaml';
 import { describe, expect, it } from 'vitest';
 import { usableMemory } from '../src/drivers/memory.js';
-import { shareOf } from '../src/make/shares.js';
+import { shareOf } from '../src/make/tiers.js';
 import { directoryWith, driverPath, fieldsOf, fileWith, problemsOf } from './helpers.js';
 
 const source = { driver: 'memory' };

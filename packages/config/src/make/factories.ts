@@ -1,7 +1,11 @@
-import { isTieredError } from '@tiered/core';
+import { isTieredError, type FetchModel } from '@tiered/core';
+import type { FactoryContext } from '@tiered/core/driver';
+import type { ModelContext, Placement } from '@tiered/core/placement';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import type { Problems } from '../check/problems.js';
-import type { Path } from '../file/document.js';
-import { isMapping } from './mapping.js';
+import { isMapping, reasonOf, type Path } from '../file/document.js';
+import { loadModel, loadPlacement } from '../drivers/modules.js';
 
 /**
  * Returns what a factory makes. What it throws becomes a problem of the option that the message begins with,
@@ -23,6 +27,54 @@ export function runFactory<Made>(
     if (!isTieredError(error, 'TIERED_CONFIG_INVALID') || !isMapping(given) || !Object.hasOwn(given, field))
       problems.add(where, message, error);
     else problems.add([...where, field], message.slice(field.length + 2), error, where);
+    return undefined;
+  }
+}
+
+/** Makes the placement. Undefined if anything is wrong, which is then added to the problems. */
+export async function placementOf(
+  problems: Problems,
+  given: unknown,
+  context: FactoryContext,
+): Promise<Placement | undefined> {
+  const where = ['placement'];
+  const { factory, problem, cause } = await loadPlacement(context.baseDirectory);
+  if (factory === undefined) {
+    problems.add(where, problem, cause);
+    return undefined;
+  }
+  const options = await problems.check(where, factory.schema, given);
+  return options && runFactory(problems, where, given, () => factory.create(options.value, context));
+}
+
+/** Where the model stands. */
+const MODEL = ['model'];
+
+/**
+ * Makes the model from the file of a profile. Undefined if anything is wrong, which is then added to the
+ * problems.
+ */
+export async function modelOf(
+  problems: Problems,
+  file: string,
+  context: ModelContext,
+): Promise<FetchModel | undefined> {
+  const profile = await profileIn(problems, path.resolve(context.baseDirectory, file));
+  if (profile === undefined) return undefined;
+  const { factory, problem, cause } = await loadModel(context.baseDirectory);
+  if (factory !== undefined)
+    return runFactory(problems, MODEL, file, () => factory.create(profile.value, context));
+  problems.add(MODEL, problem, cause);
+  return undefined;
+}
+
+async function profileIn(problems: Problems, file: string): Promise<{ readonly value: unknown } | undefined> {
+  try {
+    return { value: JSON.parse(await readFile(file, 'utf8')) };
+  } catch (error) {
+    // The parser's own message shows a part of the file.
+    const reason = error instanceof SyntaxError ? 'this is not JSON' : reasonOf(error);
+    problems.add(MODEL, `${reason}; expected a profile that "tiered calibrate -o" wrote`, error);
     return undefined;
   }
 }

@@ -12,10 +12,9 @@ import { describe, isDriver } from '@tiered/core/internal';
 import type { Problems } from '../check/problems.js';
 import { loadDriver } from '../drivers/modules.js';
 import { parseShare } from '../fields.js';
-import type { Path } from '../file/document.js';
+import { isMapping, partOf, type Mapping, type Path } from '../file/document.js';
 import type { LevelConfig, SourceConfig } from '../hierarchy-config.js';
-import { runFactory } from './run-factory.js';
-import { isMapping, partOf, type Mapping } from './mapping.js';
+import { runFactory } from './factories.js';
 
 /** Fields of a level beside the options of its driver. */
 type LevelFields = Pick<LevelConfig, 'prefix' | 'retry' | 'limit' | 'throttle'> &

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { etagOf, headerOf, isStrong, lengthOf } from '../http/answers.js';
-import { checksumIn, type Checksum } from '../http/answer-checksum.js';
+import { checksumIn, type Checksum } from '../http/checksums.js';
 import type { S3Client, S3Request } from '../http/client.js';
 import type { Sink } from '../http/exchange.js';
 import { changed, Failure, wrongAnswer } from '../http/failure.js';

@@ -1,7 +1,7 @@
 import type { Call } from '../operations/call.js';
-import { replaceHeader, xmlAnswer, type Answer } from '../protocol/answers.js';
+import { errorDocument, replaceHeader, xmlAnswer, type Answer } from '../protocol/answers.js';
 import { contentRange, lengthOf, type Range } from '../protocol/ranges.js';
-import { errorDocument, S3Error } from '../protocol/s3-error.js';
+import { S3Error } from '../protocol/s3-error.js';
 import { StoredObject } from '../storage.js';
 import type { Fault } from './fault-plan.js';
 

@@ -1,11 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Answer } from '../protocol/answers.js';
+import { xmlAnswer, type Answer } from '../protocol/answers.js';
 import { CHECKSUM_ALGORITHMS, checksumOf } from '../protocol/checksums.js';
 import { checkRead, checkWrite } from '../protocol/conditions.js';
 import { contentRange, parseRange } from '../protocol/ranges.js';
-import { noSuchKey } from '../protocol/s3-error.js';
+import { noSuchKey, S3Error } from '../protocol/s3-error.js';
 import { StoredObject, type StoredChecksum } from '../storage.js';
 import type { Call } from './call.js';
+import { element, malformedXml, parseXml, xmlDocument } from '../protocol/xml.js';
 
 const KEPT_HEADERS = [
   'cache-control',
@@ -90,4 +91,20 @@ export function metadataOf(headers: IncomingHttpHeaders): string[] {
 export function deleteObject({ request, bucket }: Call): Answer {
   bucket.delete(request.key);
   return { status: 204, headers: [] };
+}
+
+const MAX_KEYS = 1000;
+
+/** DeleteObjects. Missing objects count as deleted. */
+export function deleteObjects({ request, bucket }: Call): Answer {
+  if (request.headers['content-md5'] === undefined && request.checksums.size === 0) {
+    throw new S3Error(400, 'InvalidRequest', 'Missing required header for this request: Content-MD5');
+  }
+  const root = parseXml(request.body, 'Delete');
+  const keys = root.all('Object').map((object) => object.textOf('Key') ?? '');
+  if (keys.length === 0 || keys.length > MAX_KEYS || keys.includes('')) throw malformedXml();
+  for (const key of keys) bucket.delete(key);
+  const quiet = root.textOf('Quiet') === 'true';
+  const deleted = quiet ? [] : keys.map((key) => `<Deleted>${element('Key', key)}</Deleted>`);
+  return xmlAnswer(xmlDocument('DeleteResult', deleted.join('')));
 }

@@ -1,10 +1,9 @@
 import type { Answer } from '../protocol/answers.js';
 import type { S3Operation } from '../protocol/requests.js';
 import type { Call } from './call.js';
-import { deleteObjects } from './deletes.js';
+import { deleteObject, deleteObjects, getObject, headObject, putObject } from './objects.js';
 import { listObjects } from './listing.js';
 import { abortUpload, completeUpload, createUpload, uploadPart } from './multipart.js';
-import { deleteObject, getObject, headObject, putObject } from './objects.js';
 
 /** What each operation does. */
 export const OPERATION_HANDLERS: Readonly<Record<S3Operation, (call: Call) => Answer | Promise<Answer>>> = {

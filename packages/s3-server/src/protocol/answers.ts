@@ -3,7 +3,8 @@ import type { Socket } from 'node:net';
 import { systemClock } from '@tiered/core';
 import type { StoredObject } from '../storage.js';
 import type { Range } from './ranges.js';
-import { errorDocument, type S3Error } from './s3-error.js';
+import type { S3Error } from './s3-error.js';
+import { element, xmlDocument } from './xml.js';
 
 /**
  * Where an answer breaks off: after this many bytes of its body, by a reset (RST) or an orderly end of the
@@ -42,6 +43,18 @@ export function errorAnswer(error: S3Error, requestId: string): Answer {
   // 304 is no error. It has no body, and its headers are those of the object.
   if (error.status === 304) return { status: 304, headers: error.details.headers ?? [] };
   return { status: error.status, headers, body: Buffer.from(errorDocument(error, requestId)) };
+}
+
+/** Makes the `<Error>` document. */
+export function errorDocument({ code, message, details }: S3Error, requestId: string): string {
+  const extra = Object.entries(details.elements ?? {}).map(([name, value]) => element(name, String(value)));
+  const children = [
+    element('Code', code),
+    element('Message', message),
+    ...extra,
+    element('RequestId', requestId),
+  ];
+  return xmlDocument('Error', children.join(''), undefined);
 }
 
 /** Returns the headers with one of them replaced. */

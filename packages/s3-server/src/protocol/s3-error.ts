@@ -1,5 +1,3 @@
-import { element, xmlDocument } from './xml.js';
-
 /** What an error has besides status, code and message. */
 export interface S3ErrorDetails {
   readonly headers?: readonly string[];
@@ -19,18 +17,6 @@ export class S3Error extends Error {
     this.code = code;
     this.details = details;
   }
-}
-
-/** Makes the `<Error>` document. */
-export function errorDocument({ code, message, details }: S3Error, requestId: string): string {
-  const extra = Object.entries(details.elements ?? {}).map(([name, value]) => element(name, String(value)));
-  const children = [
-    element('Code', code),
-    element('Message', message),
-    ...extra,
-    element('RequestId', requestId),
-  ];
-  return xmlDocument('Error', children.join(''), undefined);
 }
 
 /** Makes the error of an object that does not exist. */

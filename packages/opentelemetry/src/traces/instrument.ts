@@ -1,8 +1,14 @@
 import { trace, type TracerProvider } from '@opentelemetry/api';
-import { placeChannel, prefetchChannel, readChannel } from '@tiered/core/tracing';
+import {
+  placeChannel,
+  prefetchChannel,
+  readChannel,
+  type PlaceTrace,
+  type PrefetchTrace,
+  type ReadTrace,
+} from '@tiered/core/tracing';
 import { configError } from '@tiered/core/internal';
-import { ofPlacements, ofReads, ofSamples } from './attributes.js';
-import { SpanMaker } from './span-maker.js';
+import { SpanMaker, type Described } from './span-maker.js';
 
 /** What there are spans of: reads of hierarchies, objects on their way to tiers, samples of prefetchers. */
 export type TieredOperation = 'read' | 'place' | 'prefetch';
@@ -54,4 +60,52 @@ export function instrumentTiered(options: TracingOptions = {}): () => void {
   return () => {
     for (const end of ends.splice(0)) end();
   };
+}
+
+/** The attributes of reads. */
+const ofReads: Described<ReadTrace> = {
+  atStart: ({ hierarchy, operation, offset, reads }) => ({
+    'tiered.hierarchy.name': hierarchy,
+    'tiered.read.operation': operation,
+    'tiered.read.offset': offset,
+    'tiered.read.count': reads,
+  }),
+  atEnd: ({ bytes, level, driver, served, failed }) => ({
+    'tiered.bytes': bytes,
+    'tiered.level': level,
+    'tiered.driver': driver,
+    'tiered.read.from_tiers': unlessZero(served.fromTiers),
+    'tiered.read.from_source': unlessZero(served.fromSource),
+    'tiered.read.joined': unlessZero(served.joined),
+    'tiered.read.empty': unlessZero(served.empty),
+    'tiered.read.failed': unlessZero(failed),
+  }),
+};
+
+/** The attributes of placements. */
+const ofPlacements: Described<PlaceTrace> = {
+  atStart: ({ hierarchy, cause, from, level, driver, size, bytes }) => ({
+    'tiered.hierarchy.name': hierarchy,
+    'tiered.place.cause': cause,
+    'tiered.place.from_level': from,
+    'tiered.level': level,
+    'tiered.driver': driver,
+    'tiered.object.size': size,
+    'tiered.bytes': bytes,
+  }),
+  atEnd: ({ outcome }) => ({ 'tiered.place.outcome': outcome }),
+};
+
+/** The attributes of samples. */
+const ofSamples: Described<PrefetchTrace> = {
+  atStart: ({ hierarchy, epoch, position }) => ({
+    'tiered.hierarchy.name': hierarchy,
+    'tiered.prefetch.epoch': epoch,
+    'tiered.prefetch.position': position,
+  }),
+  atEnd: ({ bytes, repeated }) => ({ 'tiered.bytes': bytes, 'tiered.prefetch.repeated': repeated }),
+};
+
+function unlessZero(count: number): number | undefined {
+  return count === 0 ? undefined : count;
 }

@@ -1,8 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { context, SpanStatusCode, trace, type Context, type Span, type Tracer } from '@opentelemetry/api';
+import {
+  context,
+  SpanStatusCode,
+  trace,
+  type Attributes,
+  type Context,
+  type Span,
+  type Tracer,
+} from '@opentelemetry/api';
 import { isTieredError } from '@tiered/core';
 import type { TraceChannel } from '@tiered/core/tracing';
-import type { Described } from './attributes.js';
 
 /** A span of ours that is under way where it is looked up, and what was active around it when it began. */
 interface Current {
@@ -15,6 +22,13 @@ export interface SpanMakerParts {
   readonly tracer: Tracer;
   /** Whether spans have the keys of objects, and messages of errors, which have them too. */
   readonly keys: boolean;
+}
+
+/** What the spans of one operation say, apart from the key. */
+export interface Described<Context> {
+  /** Known when it begins, so that samplers see it. */
+  readonly atStart: (context: Context) => Attributes;
+  readonly atEnd: (context: Context) => Attributes;
 }
 
 /** What the channels say of every operation. */

@@ -2,7 +2,7 @@
  * Samples inside objects: what a format is, and the samples of a dataset by number.
  * @module
  */
-export { damaged } from './contract/damage.js';
+export { damaged } from './contract/format.js';
 export {
   type IndexOptions,
   type ObjectReader,

@@ -2,7 +2,7 @@ import { hdf5, type Hdf5Options, type Hdf5Sample, type NdArray } from '@tiered/f
 import fc from 'fast-check';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { anyDamage } from './any-damage.js';
+import { anyDamage } from './bytes.js';
 import { readObject, samplesOf } from './read-object.js';
 
 const file = (name: string) => readFileSync(new URL(`data/hdf5/${name}.h5`, import.meta.url));

@@ -1,8 +1,7 @@
 import { formatOf } from '@tiered/formats';
 import { classesOf, imageFolder } from '@tiered/formats/image-folder';
 import { describe, expect, it } from 'vitest';
-import { openObjects } from './open-objects.js';
-import { readObject, samplesOf } from './read-object.js';
+import { openObjects, readObject, samplesOf } from './read-object.js';
 
 const image = Uint8Array.of(1, 2, 3);
 

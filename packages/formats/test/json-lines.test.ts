@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { anyDamage } from './any-damage.js';
+import { anyDamage } from './bytes.js';
 import { memoryObject, readObject, samplesOf } from './read-object.js';
 
 const folder = path.join(import.meta.dirname, 'data', 'lines');

@@ -5,7 +5,7 @@ import { mds, type MdsSample } from '@tiered/formats/mds';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openObjects } from './open-objects.js';
+import { openObjects } from './read-object.js';
 
 const folder = path.join(import.meta.dirname, 'data', 'mds_source');
 const filesOf = (name: string): Record<string, Uint8Array> =>

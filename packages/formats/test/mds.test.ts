@@ -4,9 +4,8 @@ import fc from 'fast-check';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { anyDamage } from './any-damage.js';
+import { anyDamage, concat } from './bytes.js';
 import { anyArray } from './any-array.js';
-import { concat } from './bytes.js';
 import { plain, withFloats } from './plain-values.js';
 import { memoryObject, readObject, samplesOf } from './read-object.js';
 

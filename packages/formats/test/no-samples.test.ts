@@ -1,6 +1,6 @@
 import { rawRecords } from '@tiered/formats/raw';
 import { describe, expect, it } from 'vitest';
-import { openObjects } from './open-objects.js';
+import { openObjects } from './read-object.js';
 
 const format = rawRecords({ recordBytes: 2 });
 const data = { 'data/0.bin': 2, 'data/1.bin': 4 };

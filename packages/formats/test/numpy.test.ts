@@ -5,8 +5,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { anyArray } from './any-array.js';
-import { anyDamage } from './any-damage.js';
-import { concat, flipBit } from './bytes.js';
+import { anyDamage, concat, flipBit } from './bytes.js';
 import { plain } from './plain-values.js';
 import { memoryObject, readObject, samplesOf } from './read-object.js';
 

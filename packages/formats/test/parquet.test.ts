@@ -5,8 +5,7 @@ import { parquetWriteBuffer } from 'hyparquet-writer';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { anyDamage } from './any-damage.js';
-import { flipBit } from './bytes.js';
+import { anyDamage, flipBit } from './bytes.js';
 import { memoryObject, readObject } from './read-object.js';
 
 const folder = path.join(import.meta.dirname, 'data', 'parquet');

@@ -1,5 +1,14 @@
-import { isTieredError, type TieredError } from '@tiered/core';
-import { formatOf, type ObjectReader, type RecordTable, type SampleFormat } from '@tiered/formats';
+import { Hierarchy, isTieredError, MemoryDriver, type TieredError } from '@tiered/core';
+import {
+  formatOf,
+  openSamples,
+  type ObjectReader,
+  type OpenSamplesOptions,
+  type RecordTable,
+  type SampleFormat,
+  type SampleSet,
+} from '@tiered/formats';
+import { onTestFinished } from 'vitest';
 import { inSharedMemory } from './bytes.js';
 
 /** A range that was read. */
@@ -121,4 +130,19 @@ function checkTable({ offsets, lengths, samples }: RecordTable, size: number): v
     }
     end = offset + length;
   }
+}
+
+/** The samples of objects in memory, by their keys: their bytes, or how many zeros they have. */
+export async function openObjects<S>(
+  objects: Readonly<Record<string, Uint8Array | number>>,
+  options: OpenSamplesOptions<S>,
+): Promise<SampleSet<S>> {
+  const source = new MemoryDriver({ name: 'source' });
+  for (const [key, content] of Object.entries(objects)) {
+    const bytes = typeof content === 'number' ? new Uint8Array(content) : content;
+    await source.write(key, bytes, { size: bytes.byteLength });
+  }
+  const hierarchy = await new Hierarchy({ source }).open();
+  onTestFinished(() => hierarchy.close());
+  return openSamples(hierarchy, options);
 }

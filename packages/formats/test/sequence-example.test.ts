@@ -2,8 +2,7 @@ import { isTieredError } from '@tiered/core';
 import { decodeSequenceExample, encodeSequenceExample, type Feature } from '@tiered/formats/tfrecord';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { anyDamage } from './any-damage.js';
-import { hex } from './bytes.js';
+import { anyDamage, hex } from './bytes.js';
 
 const anyFeature: fc.Arbitrary<Feature> = fc.oneof(
   fc.record({

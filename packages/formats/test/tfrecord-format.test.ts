@@ -11,8 +11,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import zlib from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { anyDamage } from './any-damage.js';
-import { flipBit } from './bytes.js';
+import { anyDamage, flipBit } from './bytes.js';
 import { memoryObject, readObject, samplesOf } from './read-object.js';
 import { featuresOf, tensorflowContent } from './tensorflow-content.js';
 

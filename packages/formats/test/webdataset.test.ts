@@ -10,8 +10,7 @@ import path from 'node:path';
 import zlib from 'node:zlib';
 import { Header, type HeaderData } from 'tar/header';
 import { describe, expect, it } from 'vitest';
-import { anyDamage } from './any-damage.js';
-import { concat, flipBit } from './bytes.js';
+import { anyDamage, concat, flipBit } from './bytes.js';
 import { memoryObject, readObject, samplesOf } from './read-object.js';
 
 const BLOCK = 512;

@@ -1,4 +1,4 @@
-import type { OperationOptions, TieredError } from '@tiered/core';
+import { TieredError, type OperationOptions } from '@tiered/core';
 
 /** An object of a source, as a format reads it to find its records. */
 export interface ObjectReader {
@@ -103,4 +103,39 @@ export interface SampleFormat<S> {
    * @throws TieredError `TIERED_DATA_CORRUPT` that names object and byte.
    */
   decode(record: RawRecord): readonly S[] | Promise<readonly S[]>;
+}
+
+/**
+ * Makes the error for bytes that are not what they must be.
+ * @param at The object, and the byte where the damage is.
+ * @param problem What is wrong, as a clause.
+ * @param advice What to do about it.
+ */
+export function damaged(
+  { key, offset }: { readonly key: string; readonly offset: number },
+  problem: string,
+  advice: string,
+  cause?: unknown,
+): TieredError {
+  const message = `${key}, byte ${offset}: ${problem}. ${advice}`;
+  return new TieredError('TIERED_DATA_CORRUPT', message, { key, ...(cause !== undefined && { cause }) });
+}
+
+/** A table that grows record by record. */
+export class TableBuilder {
+  readonly #offsets: number[] = [];
+  readonly #lengths: number[] = [];
+
+  add(offset: number, length: number): void {
+    this.#offsets.push(offset);
+    this.#lengths.push(length);
+  }
+
+  build(header?: Uint8Array): RecordTable {
+    return {
+      offsets: Float64Array.from(this.#offsets),
+      lengths: Float64Array.from(this.#lengths),
+      ...(header !== undefined && { header }),
+    };
+  }
 }

@@ -1,5 +1,4 @@
-import type { IndexOptions, ObjectReader, RecordTable } from '../contract/format.js';
-import { damaged } from '../contract/damage.js';
+import { damaged, type IndexOptions, type ObjectReader, type RecordTable } from '../contract/format.js';
 import { bytesOf, type Ask, type Dataset } from './datasets.js';
 import { encodeHeader, type Unit } from './header.js';
 import { loadLibrary, type Hdf5File } from './library.js';

@@ -1,8 +1,14 @@
 import { isTieredError, parseBytes, type ByteSize } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { constants } from 'node:buffer';
-import { damaged } from '../contract/damage.js';
-import type { IndexOptions, ObjectReader, RawRecord, RecordTable, SampleFormat } from '../contract/format.js';
+import {
+  damaged,
+  type IndexOptions,
+  type ObjectReader,
+  type RawRecord,
+  type RecordTable,
+  type SampleFormat,
+} from '../contract/format.js';
 import { datasetAt, type Ask } from './datasets.js';
 import { findRecords } from './find-records.js';
 import { decodeHeader, type Header, type Unit } from './header.js';

@@ -1,6 +1,5 @@
 import { isTieredError, type TieredError } from '@tiered/core';
-import { damaged } from '../contract/damage.js';
-import type { ObjectReader } from '../contract/format.js';
+import { damaged, type ObjectReader } from '../contract/format.js';
 import type { FileBytes } from './library.js';
 import { Ranges } from './ranges.js';
 

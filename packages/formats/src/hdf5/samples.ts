@@ -1,5 +1,5 @@
 import { isTieredError, TieredError } from '@tiered/core';
-import { damaged } from '../contract/damage.js';
+import { damaged } from '../contract/format.js';
 import { bytesOf, datasetAt, datasetsBelow, join, unsupported, type Ask, type Dataset } from './datasets.js';
 import type { Unit } from './header.js';
 import type { Hdf5File } from './library.js';

@@ -1,3 +1,3 @@
 /** Images in directories, one for each class. @module */
-export { classesOf } from './classes.js';
+export { classesOf } from './image-folder.js';
 export { imageFolder, type ImageFolderOptions, type LabelledImage } from './image-folder.js';

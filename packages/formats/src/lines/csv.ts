@@ -4,10 +4,14 @@ import { CsvError, parse, type Options } from 'csv-parse';
 import { parse as parseSync } from 'csv-parse/sync';
 import { isUtf8 } from 'node:buffer';
 import { pipeline } from 'node:stream/promises';
-import { damaged } from '../contract/damage.js';
-import type { IndexOptions, RawRecord, RecordTable, SampleFormat } from '../contract/format.js';
-import type { ObjectWindow } from '../reading/object-window.js';
-import { PIECE, pieces } from '../reading/pieces.js';
+import {
+  damaged,
+  type IndexOptions,
+  type RawRecord,
+  type RecordTable,
+  type SampleFormat,
+} from '../contract/format.js';
+import { PIECE, pieces, type ObjectWindow } from '../reading/object-window.js';
 import { maybeCompressed, type ShardOptions } from '../reading/shards.js';
 import { Rows, wrongCount, type Columns } from './rows.js';
 

@@ -1,13 +1,16 @@
 import { parseBytes, type ByteSize } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
-import { damaged } from '../contract/damage.js';
-import type { IndexOptions, RawRecord, RecordTable, SampleFormat } from '../contract/format.js';
-import type { ObjectWindow } from '../reading/object-window.js';
-import { PIECE, pieces } from '../reading/pieces.js';
+import {
+  damaged,
+  TableBuilder,
+  type IndexOptions,
+  type RawRecord,
+  type RecordTable,
+  type SampleFormat,
+} from '../contract/format.js';
+import { PIECE, pieces, type ObjectWindow } from '../reading/object-window.js';
 import { maybeCompressed, type ShardOptions } from '../reading/shards.js';
-import { TableBuilder } from '../reading/table-builder.js';
 import { parseJson, type LargeIntegers } from '../text/json.js';
-import { BOM, textOf } from './utf8.js';
 
 /** Options of `jsonLines`. */
 export interface JsonLinesOptions extends ShardOptions<'gzip' | 'zstd'> {
@@ -138,5 +141,20 @@ function decode(record: RawRecord, integers: LargeIntegers): unknown {
     const isJson = cause instanceof Error && !(cause instanceof SyntaxError || cause instanceof RangeError);
     const problem = isJson ? `this line cannot be read: ${cause.message}` : 'this line is not JSON';
     throw damaged({ key, offset }, problem, 'Correct it, or write the object again.', cause);
+  }
+}
+
+/** Throws for invalid bytes, and leaves a BOM where it is. */
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** What UTF-8 files may begin with. */
+const BOM = Uint8Array.of(0xef, 0xbb, 0xbf);
+
+/** The text of a record. @throws TieredError `TIERED_DATA_CORRUPT` for bytes that are not UTF-8. */
+function textOf({ key, offset, bytes }: RawRecord): string {
+  try {
+    return decoder.decode(bytes);
+  } catch (cause) {
+    throw damaged({ key, offset }, 'this line is not UTF-8', 'Write the object again, as UTF-8.', cause);
   }
 }

@@ -1,7 +1,5 @@
 import type { TieredError } from '@tiered/core';
-import { damaged } from '../contract/damage.js';
-import type { IndexOptions, RecordTable } from '../contract/format.js';
-import { TableBuilder } from '../reading/table-builder.js';
+import { damaged, TableBuilder, type IndexOptions, type RecordTable } from '../contract/format.js';
 
 /** Of the options of CSV, those that are about rows. */
 export interface Columns {

@@ -1,11 +1,16 @@
 import { TieredError } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
-import { damaged } from '../contract/damage.js';
-import type { IndexOptions, ObjectReader, RawRecord, RecordTable, SampleFormat } from '../contract/format.js';
+import {
+  damaged,
+  type IndexOptions,
+  type ObjectReader,
+  type RawRecord,
+  type RecordTable,
+  type SampleFormat,
+} from '../contract/format.js';
 import { ObjectWindow } from '../reading/object-window.js';
 import { maybeCompressed, type ShardOptions } from '../reading/shards.js';
-import { columnsIn, columnsJson, type Column } from './columns.js';
-import { fieldsIn } from './fields.js';
+import { columnsIn, columnsJson, fieldsIn, type Column } from './columns.js';
 import { isShardStart, placesIn, START, tableEnd } from './shard-table.js';
 import { directoryOf, readSourceIndex, type IndexedShard, type SourceIndex } from './source-index.js';
 import { hashProblem, wholeIn, wholeTable, type WholeShard } from './whole-shard.js';

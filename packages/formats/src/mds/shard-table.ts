@@ -1,5 +1,4 @@
-import type { RecordTable } from '../contract/format.js';
-import { TableBuilder } from '../reading/table-builder.js';
+import { TableBuilder, type RecordTable } from '../contract/format.js';
 
 /** Bytes that say how many samples there are, and where the first begins. */
 export const START = 8;

@@ -1,6 +1,5 @@
 import pLimit from 'p-limit';
-import { damaged } from '../contract/damage.js';
-import type { SourceObjects } from '../contract/format.js';
+import { damaged, type SourceObjects } from '../contract/format.js';
 import { columnsOf, type Column } from './columns.js';
 
 /** What an `index.json` says of a shard. */

@@ -1,7 +1,13 @@
 import { parseBytes, TieredError, type ByteSize } from '@tiered/core';
 import type { NdArray } from '../arrays/nd-array.js';
-import { damaged } from '../contract/damage.js';
-import type { IndexOptions, ObjectReader, RawRecord, RecordTable, SampleFormat } from '../contract/format.js';
+import {
+  damaged,
+  type IndexOptions,
+  type ObjectReader,
+  type RawRecord,
+  type RecordTable,
+  type SampleFormat,
+} from '../contract/format.js';
 import { ObjectWindow } from '../reading/object-window.js';
 import { headerAt, type NoHeader, type NpyHeader } from './header.js';
 import { rowReader, rowsOf } from './rows.js';

@@ -2,10 +2,15 @@ import { isTieredError, parseBytes, TieredError, type ByteSize } from '@tiered/c
 import { configError } from '@tiered/core/internal';
 import { constants } from 'node:buffer';
 import type { NdArray } from '../arrays/nd-array.js';
-import { damaged } from '../contract/damage.js';
-import type { IndexOptions, ObjectReader, RawRecord, RecordTable, SampleFormat } from '../contract/format.js';
-import { ObjectWindow } from '../reading/object-window.js';
-import { pieces } from '../reading/pieces.js';
+import {
+  damaged,
+  type IndexOptions,
+  type ObjectReader,
+  type RawRecord,
+  type RecordTable,
+  type SampleFormat,
+} from '../contract/format.js';
+import { ObjectWindow, pieces } from '../reading/object-window.js';
 import { headerAt, type NpyHeader } from './header.js';
 import { unsupported } from './npy.js';
 import { rowReader, rowsOf, type Rows } from './rows.js';

@@ -1,9 +1,15 @@
 import { parseBytes, TieredError, type ByteSize } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
-import { damaged } from '../contract/damage.js';
-import type { IndexOptions, ObjectReader, RawRecord, RecordTable, SampleFormat } from '../contract/format.js';
-import { TableBuilder } from '../reading/table-builder.js';
-import type { Decimals } from './decimals.js';
+import {
+  damaged,
+  TableBuilder,
+  type IndexOptions,
+  type ObjectReader,
+  type RawRecord,
+  type RecordTable,
+  type SampleFormat,
+} from '../contract/format.js';
+import type { Decimals } from './elements.js';
 import {
   EncryptedError,
   isEncrypted,

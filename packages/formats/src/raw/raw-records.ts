@@ -1,7 +1,6 @@
 import { parseBytes, type ByteSize } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
-import { damaged } from '../contract/damage.js';
-import type { RawRecord, SampleFormat } from '../contract/format.js';
+import { damaged, type RawRecord, type SampleFormat } from '../contract/format.js';
 
 /** Options of `rawRecords`. */
 export interface RawRecordsOptions {

@@ -2,7 +2,7 @@ import type { TieredError } from '@tiered/core';
 import { memoryFor } from '@tiered/core/internal';
 import { pipeline } from 'node:stream/promises';
 import zlib from 'node:zlib';
-import { damaged } from '../contract/damage.js';
+import { damaged } from '../contract/format.js';
 import { unsnappied, unzstd } from './all-at-once.js';
 
 /** How a whole object is compressed. */

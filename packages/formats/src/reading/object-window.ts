@@ -1,4 +1,4 @@
-import type { ObjectReader } from '../contract/format.js';
+import { damaged, type IndexOptions, type ObjectReader } from '../contract/format.js';
 
 /** Bytes of a read where what is asked for lies far apart. */
 const SMALLEST = 16 * 1024;
@@ -54,5 +54,28 @@ export class ObjectWindow {
     this.#start = offset;
     this.#lastOffset = offset;
     return this.#bytes;
+  }
+}
+
+/** Bytes of a read. */
+export const PIECE = 1024 * 1024;
+
+/**
+ * Reads an object from its beginning to its end, in pieces of 1 MiB. The first is what the window has there
+ * already. Looks at the signal before each read. An object that ends before its size is damage, and the
+ * pieces end there.
+ */
+export async function* pieces(
+  window: ObjectWindow,
+  { onDamage }: Pick<IndexOptions, 'onDamage'>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let offset = 0; offset < window.size;) {
+    const bytes = window.peek(offset, 1) ?? (await window.read(offset, PIECE));
+    if (bytes.byteLength > 0) yield bytes;
+    offset += bytes.byteLength;
+    if (bytes.byteLength > 0 || offset >= window.size) continue;
+    const problem = `it ends here, and not at byte ${window.size}`;
+    onDamage(damaged({ key: window.key, offset }, problem, 'It was changed: index the source again.'));
+    return;
   }
 }

@@ -1,11 +1,15 @@
 import { isTieredError, parseBytes, type ByteSize, type TieredError } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { constants } from 'node:buffer';
-import { damaged } from '../contract/damage.js';
-import type { IndexOptions, RawRecord, RecordTable, SampleFormat } from '../contract/format.js';
+import {
+  damaged,
+  type IndexOptions,
+  type RawRecord,
+  type RecordTable,
+  type SampleFormat,
+} from '../contract/format.js';
 import { codecNamed, codecOf, decompress, type Codec } from './decompress.js';
-import { ObjectWindow } from './object-window.js';
-import { pieces } from './pieces.js';
+import { ObjectWindow, pieces } from './object-window.js';
 
 /** How shards are compressed. */
 export interface ShardOptions<C extends Codec> {

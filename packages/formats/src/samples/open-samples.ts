@@ -1,8 +1,7 @@
 import { TieredError, type Hierarchy, type OperationOptions } from '@tiered/core';
 import { assertCounts, assertReachedOutside } from '@tiered/core/internal';
 import pLimit from 'p-limit';
-import { damaged } from '../contract/damage.js';
-import type { ObjectReader, RecordTable, SampleFormat } from '../contract/format.js';
+import { damaged, type ObjectReader, type RecordTable, type SampleFormat } from '../contract/format.js';
 import { DamageLimit, type DamageOptions } from './damage-limit.js';
 import { isNoSample } from './no-samples.js';
 import { SampleSet } from './sample-set.js';

@@ -1,7 +1,6 @@
 import type { Hierarchy, OperationOptions } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
-import { damaged } from '../contract/damage.js';
-import type { SampleFormat } from '../contract/format.js';
+import { damaged, type SampleFormat } from '../contract/format.js';
 import type { Tables } from './tables.js';
 
 /** Where a record is. */

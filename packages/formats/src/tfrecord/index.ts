@@ -13,5 +13,5 @@ export {
   encodeSequenceExample,
   type DecodedSequence,
   type SequenceFeatures,
-} from './sequence-example.js';
+} from './example.js';
 export { tfrecord, type TfrecordOptions } from './tfrecord.js';

@@ -1,8 +1,13 @@
-import { damaged } from '../contract/damage.js';
-import type { IndexOptions, RawRecord, RecordTable, SampleFormat } from '../contract/format.js';
+import {
+  damaged,
+  TableBuilder,
+  type IndexOptions,
+  type RawRecord,
+  type RecordTable,
+  type SampleFormat,
+} from '../contract/format.js';
 import type { ObjectWindow } from '../reading/object-window.js';
 import { maybeCompressed, type ShardOptions } from '../reading/shards.js';
-import { TableBuilder } from '../reading/table-builder.js';
 import { dataLength, dataProblem, FOOTER, HEADER, isHeader } from './frame.js';
 import type { ReadRecordsOptions } from './records.js';
 

@@ -3,7 +3,7 @@ import { Header } from 'tar/header';
 import { Pax } from 'tar/pax';
 import zlib from 'node:zlib';
 import { BLOCK } from './members.js';
-import { partOf } from './naming.js';
+import { partOf } from './found-samples.js';
 import type { WebdatasetSample } from './webdataset.js';
 
 /** Options of `encodeTar`. */

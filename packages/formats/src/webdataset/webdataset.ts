@@ -1,10 +1,14 @@
-import { damaged } from '../contract/damage.js';
-import type { IndexOptions, RawRecord, RecordTable, SampleFormat } from '../contract/format.js';
+import {
+  damaged,
+  type IndexOptions,
+  type RawRecord,
+  type RecordTable,
+  type SampleFormat,
+} from '../contract/format.js';
 import type { ObjectWindow } from '../reading/object-window.js';
 import { maybeCompressed, type ShardOptions } from '../reading/shards.js';
-import { FoundSamples, type Found } from './found-samples.js';
+import { FoundSamples, partOf, type Found } from './found-samples.js';
 import { BLOCK, isTarHeader, memberAt, type AtPlace, type Member } from './members.js';
-import { partOf } from './naming.js';
 
 /** Options of `webdataset`. */
 export type WebdatasetOptions = ShardOptions<'gzip' | 'zstd'>;

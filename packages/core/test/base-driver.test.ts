@@ -133,6 +133,56 @@ describe('a driver on BaseDriver', () => {
     },
   );
 
+  it('lets its author explain foreign errors, and no others', async () => {
+    class Explaining extends Shelf {
+      protected override explained(thrown: unknown, operation: Operation, key?: string): unknown {
+        return new TieredError('TIERED_UNAVAILABLE', 'away', { cause: thrown, operation, key });
+      }
+    }
+    const driver = new Explaining();
+    await driver.open({});
+    await expect(driver.stat('a', {})).rejects.toMatchObject({ code: 'TIERED_NOT_FOUND' });
+    const cause = new Error('the shelf broke');
+    driver.before = () => {
+      throw cause;
+    };
+    const away = { code: 'TIERED_UNAVAILABLE', cause, operation: 'stat', key: 'a' };
+    await expect(driver.stat('a', {})).rejects.toMatchObject(away);
+    const reason = new Error('no longer wanted');
+    await expect(driver.stat('a', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  });
+
+  it('guards the method that writes in its own way', async () => {
+    class InParts extends BaseDriver {
+      before: () => void = () => undefined;
+
+      protected statObject(key: string): Promise<ObjectStat> {
+        return Promise.reject(notFound(this, 'stat', key));
+      }
+
+      protected readRange(key: string): Promise<Uint8Array> {
+        return Promise.reject(notFound(this, 'read', key));
+      }
+
+      override write(key: string, _: unknown, options: WriteOptions): Promise<void> {
+        return this.guarded('write', key, options, async () => this.before());
+      }
+    }
+    const driver = new InParts({ name: 'parts', capabilities: { write: true } });
+    const write = () => driver.write('a', new Uint8Array(), { size: 0 });
+    await expect(write()).rejects.toMatchObject({ code: 'TIERED_NOT_OPEN' });
+    await driver.open({});
+    const cause = new Error('the shelf broke');
+    driver.before = () => {
+      throw cause;
+    };
+    await expect(write()).rejects.toMatchObject({ code: 'TIERED_IO', cause, operation: 'write', key: 'a' });
+    const reads = new InParts({ name: 'shelf' });
+    await expect(reads.write('a', new Uint8Array(), { size: 0 })).rejects.toMatchObject({
+      code: 'TIERED_UNSUPPORTED',
+    });
+  });
+
   it('does not touch memory that an aborted read gave back', async () => {
     const driver = new Shelf();
     await driver.open({});

@@ -36,6 +36,15 @@ export interface BaseDriverOptions {
 /** What a capability needs of its driver. */
 const METHODS = { list: 'listObjects', write: 'writeObject', delete: 'deleteObject' } as const;
 
+/** The capability that an operation needs. Every driver reads. */
+const NEEDS: Readonly<Partial<Record<Operation, keyof DriverCapabilities>>> = {
+  list: 'list',
+  write: 'write',
+  create: 'write',
+  delete: 'delete',
+  usage: 'usage',
+};
+
 /**
  * The base class of a driver for a source, or for a simple tier. It has every method of the contract and
  * guards each of them: the driver is open, the signal has not aborted, the capability was declared, and what
@@ -44,10 +53,12 @@ const METHODS = { list: 'listObjects', write: 'writeObject', delete: 'deleteObje
  *
  * A method that fails because its signal aborted rejects with `signal.reason`, whatever the author's code
  * threw. Any other error that is no `TieredError` becomes `TIERED_IO`, with the error as its cause. That is
- * not `retryable`; map the errors that are, and missing objects (`notFound`), yourself.
+ * not `retryable`; map the errors that are, and missing objects (`notFound`), yourself, in each method or in
+ * `explained`.
  *
- * Objects that are written are gathered in memory, as a whole. A driver that writes in parts, shares an index
- * between processes or reads batches better implements `StorageDriver` itself.
+ * Objects that are written are gathered in memory, as a whole; a driver that writes in parts overrides
+ * `write`, and does so within `guarded`. A driver that shares an index between processes or reads batches
+ * better implements `StorageDriver` itself.
  */
 export abstract class BaseDriver implements StorageDriver {
   readonly name: string;
@@ -71,8 +82,11 @@ export abstract class BaseDriver implements StorageDriver {
       index: false,
       buffersWrites: write,
     });
-    for (const [capability, method] of Object.entries(METHODS)) {
-      if (this.capabilities[capability as keyof typeof METHODS] && typeof this[method] !== 'function')
+    for (const [name, method] of Object.entries(METHODS)) {
+      const capability = name as keyof typeof METHODS;
+      // A driver may do it in its own way, and then needs no such method.
+      const isOwn = this[capability] !== BaseDriver.prototype[capability];
+      if (this.capabilities[capability] && !isOwn && typeof this[method] !== 'function')
         throw configError(`capabilities.${capability}`, `false, or a method ${method}`, true);
     }
   }
@@ -112,6 +126,19 @@ export abstract class BaseDriver implements StorageDriver {
    * operation on an object. Default: every key is fine.
    */
   protected assertKey?(operation: Operation, key: string): void;
+
+  /**
+   * Returns the error that the caller gets for what an operation threw, other than its signal's reason and
+   * any `TieredError`. Default: `TIERED_IO`, with what was thrown as its cause.
+   */
+  protected explained(thrown: unknown, operation: Operation, key: string | undefined): unknown {
+    return new TieredError('TIERED_IO', `${this.name}: ${operation} failed; the cause says why.`, {
+      cause: thrown,
+      driver: this.name,
+      operation,
+      key,
+    });
+  }
 
   /** Makes the storage ready. Default: there is nothing to do. */
   protected openStorage?(options: OperationOptions): Promise<void>;
@@ -153,12 +180,11 @@ export abstract class BaseDriver implements StorageDriver {
   }
 
   stat(key: string, options: OperationOptions): Promise<ObjectStat> {
-    return this.#guarded('stat', key, options, true, () => this.statObject(key, options));
+    return this.guarded('stat', key, options, () => this.statObject(key, options));
   }
 
   async *list(options: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
-    const guarded = <T>(work: () => Promise<T>) =>
-      this.#guarded('list', undefined, options, this.capabilities.list, work);
+    const guarded = <T>(work: () => Promise<T>) => this.guarded('list', undefined, options, work);
     const pages = await guarded(async () => {
       if (this.listObjects === undefined) throw unsupported(this, 'list');
       return this.listObjects(options)[Symbol.asyncIterator]();
@@ -175,11 +201,11 @@ export abstract class BaseDriver implements StorageDriver {
   }
 
   read(key: string, options: ReadOptions): Promise<Uint8Array> {
-    return this.#guarded('read', key, options, true, () => this.readRange(key, options));
+    return this.guarded('read', key, options, () => this.readRange(key, options));
   }
 
   readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
-    return this.#guarded('readInto', key, options, true, () => this.readRangeInto(key, target, options));
+    return this.guarded('readInto', key, options, () => this.readRangeInto(key, target, options));
   }
 
   readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
@@ -187,26 +213,23 @@ export abstract class BaseDriver implements StorageDriver {
   }
 
   async write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
-    this.#assertUsable('write', key, options.signal, this.capabilities.write);
+    this.#assertUsable('write', key, options.signal);
     // Errors of whoever brings the bytes are not the storage's, and stay as they are.
     const pieces = checkedPieces(this, key, data, options);
     const bytes = await gathered(pieces, data, () => this.#memoryFor(key, options.size));
-    await this.#guarded('write', key, options, true, async () => this.writeObject?.(key, bytes, options));
+    await this.guarded('write', key, options, async () => this.writeObject?.(key, bytes, options));
   }
 
   create(key: string, options: CreateOptions): Promise<ObjectWriter> {
-    const { write } = this.capabilities;
-    return this.#guarded('create', key, options, write, async () => bufferedWriter(this, key, options));
+    return this.guarded('create', key, options, async () => bufferedWriter(this, key, options));
   }
 
   delete(key: string, options: OperationOptions): Promise<void> {
-    const { delete: able } = this.capabilities;
-    return this.#guarded('delete', key, options, able, async () => this.deleteObject?.(key, options));
+    return this.guarded('delete', key, options, async () => this.deleteObject?.(key, options));
   }
 
   usage(options: OperationOptions): Promise<DriverUsage> {
-    const { usage } = this.capabilities;
-    return this.#guarded('usage', undefined, options, usage, () => this.measureUsage(options));
+    return this.guarded('usage', undefined, options, () => this.measureUsage(options));
   }
 
   async openIndex({ signal }: OperationOptions): Promise<IndexHome> {
@@ -226,26 +249,22 @@ export abstract class BaseDriver implements StorageDriver {
     }
   }
 
-  #assertUsable(
-    operation: Operation,
-    key: string | undefined,
-    signal: AbortSignal | undefined,
-    isAble: boolean,
-  ): void {
+  #assertUsable(operation: Operation, key: string | undefined, signal: AbortSignal | undefined): void {
     signal?.throwIfAborted();
-    if (!isAble) throw unsupported(this, operation);
+    const needed = NEEDS[operation];
+    if (needed !== undefined && !this.capabilities[needed]) throw unsupported(this, operation);
     if (!this.#isOpen) throw notOpenError(this.name);
     if (key !== undefined) this.assertKey?.(operation, key);
   }
 
-  async #guarded<T>(
+  /** Runs an operation as every method here does: after all checks, and with its errors explained. */
+  protected async guarded<T>(
     operation: Operation,
     key: string | undefined,
     { signal }: OperationOptions,
-    isAble: boolean,
     work: () => Promise<T>,
   ): Promise<T> {
-    this.#assertUsable(operation, key, signal, isAble);
+    this.#assertUsable(operation, key, signal);
     return this.#translated(operation, key, signal, work);
   }
 
@@ -259,13 +278,7 @@ export abstract class BaseDriver implements StorageDriver {
       return await work();
     } catch (error) {
       signal?.throwIfAborted();
-      if (isTieredError(error)) throw error;
-      throw new TieredError('TIERED_IO', `${this.name}: ${operation} failed; the cause says why.`, {
-        cause: error,
-        driver: this.name,
-        operation,
-        key,
-      });
+      throw isTieredError(error) ? error : this.explained(error, operation, key);
     }
   }
 }

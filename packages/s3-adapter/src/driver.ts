@@ -1,18 +1,10 @@
-import type { ListOptions, ObjectStat, OperationOptions, ReadOutcome, StorageDriver } from '@tiered/core';
+import type { ListOptions, ObjectStat, OperationOptions } from '@tiered/core';
 import {
-  bufferedWriter,
+  BaseDriver,
   checkedPieces,
-  readEach,
-  unsupported,
-  type CreateOptions,
-  type DriverCapabilities,
-  type DriverUsage,
-  type ObjectWriter,
   type Operation,
   type ReadIntoOptions,
   type ReadOptions,
-  type ReadRequest,
-  type IndexHome,
   type WriteData,
   type WriteOptions,
 } from '@tiered/core/driver';
@@ -24,7 +16,7 @@ import { Deletes } from './operations/deletes.js';
 import { resolveEndpoint, type Endpoint } from './http/endpoint.js';
 import { explained } from './errors.js';
 import { wrongAnswer } from './http/failure.js';
-import { objectKeyOf } from './http/keys.js';
+import { assertKeyFits } from './http/keys.js';
 import { listObjects } from './operations/listing.js';
 import { uploadInParts } from './operations/multipart.js';
 import { checkedOptions, type CheckedS3Options, type S3DriverOptions } from './options.js';
@@ -60,32 +52,23 @@ interface Opened {
  * - `TIERED_KEY_INVALID`: The key has more than 1024 bytes.
  * - `TIERED_IO`: Anything else.
  */
-export class S3Driver implements StorageDriver {
-  readonly name: string;
-  readonly capabilities: DriverCapabilities;
-  readonly location: string;
-  readonly identity = undefined;
+export class S3Driver extends BaseDriver {
   readonly #options: CheckedS3Options;
   readonly #endpoint: Endpoint;
   #opened: Opened | undefined;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
   constructor(options: S3DriverOptions) {
-    this.#options = checkedOptions(options);
-    const { bucket, prefix, writable } = this.#options;
-    this.#endpoint = resolveEndpoint(this.#options, process.env);
-    this.name = `s3:${bucket}${prefix === '' ? '' : `/${prefix}`}`;
-    this.location = this.#endpoint.location;
-    this.capabilities = Object.freeze({
-      list: true,
-      write: writable,
-      delete: writable,
-      usage: true,
-      sharedViews: false,
-      persistent: true,
-      index: false,
-      buffersWrites: writable,
+    const checked = checkedOptions(options);
+    const { bucket, prefix, writable } = checked;
+    const endpoint = resolveEndpoint(checked, process.env);
+    super({
+      name: `s3:${bucket}${prefix === '' ? '' : `/${prefix}`}`,
+      location: endpoint.location,
+      capabilities: { list: true, write: writable, delete: writable },
     });
+    this.#options = checked;
+    this.#endpoint = endpoint;
   }
 
   /** Connections that are open now, without those through a proxy. */
@@ -98,8 +81,7 @@ export class S3Driver implements StorageDriver {
     return this.#opened?.client.concurrency ?? this.#options.concurrency;
   }
 
-  async open({ signal }: OperationOptions): Promise<void> {
-    signal?.throwIfAborted();
+  protected override async openStorage(): Promise<void> {
     const client = new S3Client(this.#endpoint, this.#options);
     this.#opened = {
       client,
@@ -108,69 +90,70 @@ export class S3Driver implements StorageDriver {
     };
   }
 
-  async close(): Promise<void> {
+  protected override async closeStorage(): Promise<void> {
     const opened = this.#opened;
     this.#opened = undefined;
     await opened?.client.close();
   }
 
-  /** Follows the contract. Costs one HEAD. */
-  stat(key: string, { signal }: OperationOptions): Promise<ObjectStat> {
-    return this.#run('stat', key, signal, async ({ client }, objectKey) => {
-      const { status, headers } = await client.request({ method: 'HEAD', key: objectKey }, signal);
-      const [size, etag] = [lengthOf(headers), headerOf(headers, 'etag')];
-      if (size === undefined || etag === undefined)
-        throw wrongAnswer(status, 'NoETag', 'the server does not say length and ETag of the object', false);
-      return { key, size, version: etagOf(etag) };
-    });
+  protected override assertKey(_: Operation, key: string): void {
+    assertKeyFits(this.#objectKey(key), key, this.name);
+  }
+
+  /** Costs one HEAD. */
+  protected async statObject(key: string, { signal }: OperationOptions): Promise<ObjectStat> {
+    const { status, headers } = await this.#running.client.request(
+      { method: 'HEAD', key: this.#objectKey(key) },
+      signal,
+    );
+    const [size, etag] = [lengthOf(headers), headerOf(headers, 'etag')];
+    if (size === undefined || etag === undefined)
+      throw wrongAnswer(status, 'NoETag', 'the server does not say length and ETag of the object', false);
+    return { key, size, version: etagOf(etag) };
   }
 
   /**
-   * Follows the contract. Costs a request for each 1000 objects, and up to `listConcurrency` + 1 more for
-   * listing ranges of keys at the same time. Objects whose keys the SDK cannot represent (empty below the
-   * prefix, or with NUL) are left out.
+   * Costs a request for each 1000 objects, and up to `listConcurrency` + 1 more for listing ranges of keys at
+   * the same time. Objects whose keys the SDK cannot represent (empty below the prefix, or with NUL) are left
+   * out.
    */
-  async *list({ prefix = '', signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
-    signal?.throwIfAborted();
+  protected override async *listObjects({
+    prefix = '',
+    signal,
+  }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
     const { prefix: own, listConcurrency: concurrency } = this.#options;
-    try {
-      for await (const page of listObjects(this.#running.client, {
-        prefix: own + prefix,
-        concurrency,
-        signal,
-      })) {
-        const objects = page.filter(({ key }) => key.length > own.length && !key.includes('\0'));
-        if (objects.length > 0)
-          yield objects.map((object) => ({ ...object, key: object.key.slice(own.length) }));
-      }
-    } catch (error) {
-      signal?.throwIfAborted();
-      throw this.#explained(error, 'list', '');
+    for await (const page of listObjects(this.#running.client, {
+      prefix: own + prefix,
+      concurrency,
+      signal,
+    })) {
+      const objects = page.filter(({ key }) => key.length > own.length && !key.includes('\0'));
+      if (objects.length > 0)
+        yield objects.map((object) => ({ ...object, key: object.key.slice(own.length) }));
     }
   }
 
-  /** Follows the contract, as `readInto`. Takes memory only once the server has told the size. */
-  async read(key: string, options: ReadOptions): Promise<Uint8Array> {
+  /** As `readRangeInto`. Takes memory only once the server has told the size. */
+  protected async readRange(key: string, options: ReadOptions): Promise<Uint8Array> {
     let target = memoryFor(0);
     const memory = (bytes: number) => (target = memoryFor(bytes, key));
-    const bytes = await this.#read('read', key, memory, { ...options, progress: undefined });
+    const bytes = await this.#read(key, memory, { ...options, progress: undefined });
     return bytes === target.byteLength ? target : target.slice(0, bytes);
   }
 
   /**
-   * Follows the contract. Costs one GET for each `chunk`. An empty target costs no request, and nothing
-   * is checked then.
+   * Costs one GET for each `chunk`. An empty target costs no request, and nothing is checked then.
    *
    * A read of up to `chunk` from the beginning asks for the whole object, without a range, as long as the
    * read before was of a whole object. Only then do servers send a checksum (`x-amz-checksum-*`), and it is
    * verified unless it is a checksum of parts. An object that turns out to be longer costs its connection.
    */
-  readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
-    return this.#read('readInto', key, () => target, { ...options, length: target.byteLength });
-  }
-
-  readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
-    return readEach(this, requests, options);
+  protected override readRangeInto(
+    key: string,
+    target: Uint8Array,
+    options: ReadIntoOptions,
+  ): Promise<number> {
+    return this.#read(key, () => target, { ...options, length: target.byteLength });
   }
 
   /**
@@ -184,94 +167,52 @@ export class S3Driver implements StorageDriver {
    * Swift does. A server that silently ignores the header replaces objects. It costs a HEAD before an object
    * of more than twice `chunk`, and after a lost answer.
    */
-  write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
-    const { signal, size, ifAbsent = false } = options;
-    return this.#run('write', key, signal, async ({ client }, objectKey) => {
-      if (!this.capabilities.write) throw unsupported(this, 'write');
-      const partBytes = this.#options.chunk;
-      const pieces = (until = signal) => checkedPieces(this, key, data, { size, signal: until });
-      const isLarge = size > 2 * partBytes;
-      const inParts = isLarge && !ifAbsent;
-      if (ifAbsent && size > MOST_IF_ABSENT) throw tooLargeIfAbsent();
-      if (inParts) return uploadInParts(client, { key: objectKey, size, pieces, partBytes, signal });
-      if (ifAbsent && isLarge) await assertAbsent(client, objectKey, signal);
-      const body = await gathered(pieces(), data, () => memoryFor(size));
-      const put = async (headers: Readonly<Record<string, string>>) => {
-        await client.request({ method: 'PUT', key: objectKey, headers, body, isAwaited: true }, signal);
-      };
-      if (!ifAbsent) return put({});
-      return writeIfAbsent(client, objectKey, signal, put);
-    });
-  }
-
-  /** Follows the contract. The parts are kept in memory until they are published. */
-  create(key: string, options: CreateOptions): Promise<ObjectWriter> {
-    return this.#run('create', key, options.signal, async () => {
-      if (!this.capabilities.write) throw unsupported(this, 'create');
-      return bufferedWriter(this, key, options);
-    });
+  override write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
+    return this.guarded('write', key, options, () => this.#write(key, data, options));
   }
 
   /**
-   * Follows the contract. Objects that are deleted in one turn of the event loop go in one request for up to
-   * 1000. An abort waits for the answer to a request that was sent: nothing is deleted after this has
-   * settled.
+   * Objects that are deleted in one turn of the event loop go in one request for up to 1000. An abort waits
+   * for the answer to a request that was sent: nothing is deleted after this has settled.
    */
-  delete(key: string, { signal }: OperationOptions): Promise<void> {
-    return this.#run('delete', key, signal, async ({ deletes }, objectKey) => {
-      if (!this.capabilities.delete) throw unsupported(this, 'delete');
-      await deletes.delete(objectKey, signal);
-    });
+  protected override async deleteObject(key: string, { signal }: OperationOptions): Promise<void> {
+    await this.#running.deletes.delete(this.#objectKey(key), signal);
   }
 
-  /** Follows the contract. Costs a listing. */
-  async usage({ signal }: OperationOptions): Promise<DriverUsage> {
-    let bytes = 0;
-    let objects = 0;
-    for await (const page of this.list({ signal })) {
-      objects += page.length;
-      for (const { size } of page) bytes += size;
-    }
-    return { bytes, objects };
+  /** What is no failure of a request passes as it is. */
+  protected override explained(error: unknown, operation: Operation, key = ''): unknown {
+    const { bucket } = this.#options;
+    const objectKey = key === '' ? '' : this.#objectKey(key);
+    return explained(error, { driver: this, operation, bucket, key, objectKey });
   }
 
-  async openIndex({ signal }: OperationOptions): Promise<IndexHome> {
-    signal?.throwIfAborted();
-    throw unsupported(this, 'openIndex');
+  async #write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
+    const { signal, size, ifAbsent = false } = options;
+    const [{ client }, objectKey, partBytes] = [this.#running, this.#objectKey(key), this.#options.chunk];
+    const pieces = (until = signal) => checkedPieces(this, key, data, { size, signal: until });
+    const isLarge = size > 2 * partBytes;
+    if (ifAbsent && size > MOST_IF_ABSENT) throw tooLargeIfAbsent();
+    if (isLarge && !ifAbsent)
+      return uploadInParts(client, { key: objectKey, size, pieces, partBytes, signal });
+    if (isLarge) await assertAbsent(client, objectKey, signal);
+    const body = await gathered(pieces(), data, () => memoryFor(size));
+    const put = async (headers: Readonly<Record<string, string>>) => {
+      await client.request({ method: 'PUT', key: objectKey, headers, body, isAwaited: true }, signal);
+    };
+    return ifAbsent ? writeIfAbsent(client, objectKey, signal, put) : put({});
   }
 
-  #read(
-    operation: 'read' | 'readInto',
+  async #read(
     key: string,
     memory: (bytes: number) => Uint8Array,
     { offset, length, version, signal, progress }: ReadOptions,
   ): Promise<number> {
-    return this.#run(operation, key, signal, ({ reader }, objectKey) =>
-      reader.read({ key: objectKey, offset, length, memory, version, signal, progress }),
-    );
+    const range = { key: this.#objectKey(key), offset, length, memory, version, signal, progress };
+    return this.#running.reader.read(range);
   }
 
-  /** Runs an operation after checking the signal, and translates its errors. */
-  async #run<T>(
-    operation: Operation,
-    key: string,
-    signal: AbortSignal | undefined,
-    work: (opened: Opened, objectKey: string) => Promise<T>,
-  ): Promise<T> {
-    signal?.throwIfAborted();
-    const objectKey = objectKeyOf(this.#options.prefix, key, this.name);
-    try {
-      return await work(this.#running, objectKey);
-    } catch (error) {
-      signal?.throwIfAborted();
-      throw this.#explained(error, operation, key);
-    }
-  }
-
-  #explained(error: unknown, operation: Operation, key: string): unknown {
-    const { bucket, prefix } = this.#options;
-    const objectKey = key === '' ? '' : prefix + key;
-    return explained(error, { driver: this, operation, bucket, key, objectKey });
+  #objectKey(key: string): string {
+    return this.#options.prefix + key;
   }
 
   get #running(): Opened {

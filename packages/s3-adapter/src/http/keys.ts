@@ -28,20 +28,19 @@ function encodeText(text: string): string {
 }
 
 /**
- * The key of an object in the bucket.
+ * Checks the length of a key.
+ * @param objectKey The key in the bucket.
+ * @param key The key as the driver's caller knows it.
  * @throws TieredError `TIERED_KEY_INVALID` if it is longer than S3 allows.
  */
-export function objectKeyOf(prefix: string, key: string, driver: string): string {
-  const objectKey = prefix + key;
+export function assertKeyFits(objectKey: string, key: string, driver: string): void {
   // UTF-8 takes at most three bytes for each unit of UTF-16.
-  if (objectKey.length * 3 > LONGEST_KEY_BYTES && Buffer.byteLength(objectKey) > LONGEST_KEY_BYTES) {
-    throw new TieredError(
-      'TIERED_KEY_INVALID',
-      `${driver}: the key ${JSON.stringify(key)} is longer than ${LONGEST_KEY_BYTES} bytes, which S3 does not allow.`,
-      { driver, key },
-    );
-  }
-  return objectKey;
+  if (objectKey.length * 3 <= LONGEST_KEY_BYTES || Buffer.byteLength(objectKey) <= LONGEST_KEY_BYTES) return;
+  throw new TieredError(
+    'TIERED_KEY_INVALID',
+    `${driver}: the key ${JSON.stringify(key)} is longer than ${LONGEST_KEY_BYTES} bytes, which S3 does not allow.`,
+    { driver, key },
+  );
 }
 
 /** Compares keys as S3 sorts them: by the bytes of their UTF-8. */

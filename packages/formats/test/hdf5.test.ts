@@ -177,7 +177,7 @@ describe('values of HDF5', () => {
     ['others/reference', 'reference'],
     ['others/scalar', 'one value'],
     ['others/none', 'no values'],
-    ['linked/external', 'no dataset'],
+    ['linked/external', 'not a dataset'],
     ['nowhere', 'not there'],
   ])('that are none of these are told of: %s', async (path, problem) => {
     await expect(rowsOf(['numbers/i1', path])).rejects.toMatchObject({

@@ -41,7 +41,7 @@ describe('mds, files of MosaicML Streaming', () => {
   it('tells of what is no shard', async () => {
     const { samples, damage } = await readObject(mds(), Buffer.from('{"shards": [], "version": 2}'));
     expect(samples).toEqual([]);
-    expect(damage.map(({ message }) => message)).toEqual([expect.stringContaining('it is no MDS shard')]);
+    expect(damage.map(({ message }) => message)).toEqual([expect.stringContaining('it is not an MDS shard')]);
   });
 
   it('refuses a pickled column by name, unless it is left out', async () => {
@@ -256,9 +256,14 @@ describe('mds, damage', () => {
     ['a cut', shard.subarray(0, -1), 2, 'byte 12: sample 2 lies outside'],
     ['a cut in the middle', shard.subarray(0, first + 1), 0, 'samples 0 to 2 lie outside'],
     ['more bytes', concat(shard, new Uint8Array(5)), 3, '5 bytes follow behind its last sample'],
-    ['more samples than bytes', changed(0, 2 ** 32 - 1), 0, 'byte 0: it is no MDS shard: 4294967295 samples'],
-    ['a first sample in the table', changed(4, 8), 0, 'it is no MDS shard'],
-    ['columns that are no JSON', changed(20, 0), 0, 'byte 20: what should tell of its columns is no JSON'],
+    [
+      'more samples than bytes',
+      changed(0, 2 ** 32 - 1),
+      0,
+      'byte 0: it is not an MDS shard: 4294967295 samples',
+    ],
+    ['a first sample in the table', changed(4, 8), 0, 'it is not an MDS shard'],
+    ['columns that are no JSON', changed(20, 0), 0, 'byte 20: the description of its columns is not a JSON'],
   ])('is %s', async (_, bytes, left, message) => {
     expect(await found(bytes)).toEqual([left, expect.stringContaining(message)]);
   });

@@ -246,7 +246,7 @@ describe('webdataset, damage', () => {
     [
       'a size in pax that cannot be',
       concat(member({ path: 'x', type: 'ExtendedHeader' }, '12 size=1.5\n'), a, END),
-      'cannot be: 1.5',
+      'invalid size in header: 1.5',
     ],
     ['no tar', new Uint8Array(BLOCK).fill(1), 'checksum of a header'],
   ])('is %s', async (_, bytes, message) => {

@@ -48,7 +48,7 @@ export function join(group: string, path: string): string {
 export async function datasetAt(ask: Ask, key: string, path: string): Promise<Dataset> {
   const kind = await ask((file) => file.kindOf(path) ?? 'none');
   if (kind !== 'dataset')
-    throw unsupported(key, path, kind === 'none' ? 'it is not there' : 'it is no dataset');
+    throw unsupported(key, path, kind === 'none' ? 'it is not there' : 'it is not a dataset');
   const about = await ask((file) => file.metadataOf(path));
   const elements = elementsOfType(about);
   if (typeof elements === 'string') throw unsupported(key, path, elements);

@@ -131,7 +131,7 @@ function parsed(header: Uint8Array, at: { readonly key: string; readonly offset:
   try {
     return decodeHeader(header);
   } catch (cause) {
-    throw damaged(at, 'its header is no header', 'Index the source again.', cause);
+    throw damaged(at, 'invalid header', 'Index the source again.', cause);
   }
 }
 

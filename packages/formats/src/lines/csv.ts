@@ -100,7 +100,7 @@ function checked({
     escape !== undefined &&
     (quote === false || !/^[\x20-\x7e]$/.test(escape) || delimiter.includes(escape))
   )
-    throw configError('escape', 'one ASCII character that is no part of the delimiter, and a quote', escape);
+    throw configError('escape', 'one ASCII character that is not part of the delimiter, and a quote', escape);
   if (typeof columns !== 'boolean' && (columns.length === 0 || new Set(columns).size < columns.length)) {
     throw configError('columns', 'at least one name, and none twice', columns);
   }

@@ -15,7 +15,7 @@ export interface Column {
 /** What a shard says of its columns; or what is wrong with it, as a clause. */
 export function columnsIn(json: Uint8Array): readonly Column[] | string {
   const about = objectIn(json);
-  return about === undefined ? 'what should tell of its columns is no JSON object' : columnsOf(about);
+  return about === undefined ? 'the description of its columns is not a JSON object' : columnsOf(about);
 }
 
 /** What such a JSON object says. */

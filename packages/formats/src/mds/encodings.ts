@@ -8,7 +8,7 @@ const asTheyAre: ValueCodec = {
   size: undefined,
   decode: (bytes) => bytes,
   encode: (value) => {
-    if (!(value instanceof Uint8Array)) throw new Error('it is no Uint8Array');
+    if (!(value instanceof Uint8Array)) throw new Error('it is not a Uint8Array');
     return value;
   },
 };
@@ -17,7 +17,7 @@ const text: ValueCodec = {
   size: undefined,
   decode: textIn,
   encode: (value) => {
-    if (typeof value !== 'string' || !value.isWellFormed()) throw new Error('it is no well-formed text');
+    if (typeof value !== 'string' || !value.isWellFormed()) throw new Error('it is not well-formed text');
     return new TextEncoder().encode(value);
   },
 };
@@ -79,7 +79,7 @@ function scalar(dtype: Dtype): ValueCodec {
     encode: (value) => {
       const data = elementsOf(dtype, new Uint8Array(size));
       const isExact = typeof value === typeof data[0] && isIn(data, value as number | bigint, dtype);
-      if (!isExact) throw new Error(`it is no ${dtype}`);
+      if (!isExact) throw new Error(`it is not ${dtype}`);
       return bytesOf({ dtype, data });
     },
   };

@@ -25,7 +25,7 @@ export function tableEnd(bytes: Uint8Array, size: number): Ends | string {
   const table = START + 4 * view.getUint32(0, true);
   const header = view.getUint32(4, true);
   if (table > size || header > size || header < table || header - table > MOST_JSON) {
-    return `it is no MDS shard: ${view.getUint32(0, true)} samples from byte ${header} on, in ${size} bytes`;
+    return `it is not an MDS shard: ${view.getUint32(0, true)} samples from byte ${header} on, in ${size} bytes`;
   }
   return { table, header };
 }

@@ -79,10 +79,10 @@ function shardsIn(bytes: Uint8Array): { readonly raw: ShardFile; readonly zip?: 
   try {
     about = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
-    return 'it is no JSON';
+    return 'it is not JSON';
   }
   const { version, shards } = fieldsOf(about);
-  if (version !== 2 || !Array.isArray(shards)) return 'it is no index of version 2';
+  if (version !== 2 || !Array.isArray(shards)) return 'it is not an index of version 2';
   try {
     return shards.map((shard: unknown) => {
       const fields = fieldsOf(shard);
@@ -97,7 +97,7 @@ function shardsIn(bytes: Uint8Array): { readonly raw: ShardFile; readonly zip?: 
       };
     });
   } catch (error) {
-    return `a shard of it cannot be: ${(error as Error).message}`;
+    return `invalid shard: ${(error as Error).message}`;
   }
 }
 
@@ -117,5 +117,5 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
 function countOf(value: unknown, most = Number.MAX_SAFE_INTEGER): number {
   if (Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= most)
     return value as number;
-  throw new Error('a number in it cannot be');
+  throw new Error('invalid number');
 }

@@ -101,9 +101,9 @@ function described({ descr, fortran_order, shape }: Entries, bytes: number): Npy
   const axes = shape.split(',').map((length) => length.replace('L', '').trim());
   if (axes.at(-1) === '') axes.pop();
   // One number in parentheses is a number to Python.
-  else if (axes.length === 1) return damage('its shape is no tuple');
+  else if (axes.length === 1) return damage('its shape is not a tuple');
   const lengths = axes.map(Number);
-  if (!lengths.every(Number.isSafeInteger)) return damage('its shape cannot be');
+  if (!lengths.every(Number.isSafeInteger)) return damage('invalid shape');
   // With one axis there is one order.
   const isFortran = fortran_order === 'True' && lengths.length > 1;
   return { bytes, dtype, order: mark === '>' ? 'big' : 'little', shape: lengths, isFortran };

@@ -26,8 +26,7 @@ export async function membersOf(
       if (members.has(fileName)) return `zip: ${fileName} is there twice`;
       if (uncompressedSize > left)
         return `decompressed it has more than the ${maxBytes} bytes that maxBytes allows`;
-      if (uncompressedSize > DEFLATED * (entry.compressedSize + 1))
-        return `zip: ${fileName} cannot be that large`;
+      if (uncompressedSize > DEFLATED * (entry.compressedSize + 1)) return `zip: invalid size of ${fileName}`;
       left -= uncompressedSize;
       members.set(fileName, await contentOf(zip, entry));
     }

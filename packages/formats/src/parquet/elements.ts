@@ -118,7 +118,7 @@ function decimalReader(
 
 function integerOf(stored: unknown): bigint {
   if (typeof stored === 'bigint' || typeof stored === 'number') return BigInt(stored);
-  if (!(stored instanceof Uint8Array)) throw new Error('a decimal is no integer');
+  if (!(stored instanceof Uint8Array)) throw new Error('a decimal is not an integer');
   if (stored.byteLength === 0) return 0n;
   const hex = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength).toString('hex');
   return BigInt.asIntN(8 * stored.byteLength, BigInt(`0x${hex}`));

@@ -97,7 +97,7 @@ export function parseFooter(footer: Uint8Array, columns: readonly string[] | und
   const root = parquetSchema({ schema });
   const names = new Set(root.children.map(({ element }) => element.name));
   const missing = columns?.find((name) => !names.has(safeName(name)));
-  if (missing !== undefined) throw new Error(`there is no column ${missing}`);
+  if (missing !== undefined) throw new Error(`no column ${missing}`);
   const wanted = new Set(columns?.map(safeName) ?? names);
   const all = leavesOf(root);
   const leaves = new Map(all.map((leaf) => [pathKey(leaf.path), leaf]));
@@ -211,7 +211,7 @@ function chunkOf(column: ColumnChunk, leaf: Leaf): Chunk {
 function numberOf(value: bigint | undefined): number {
   const number = Number(value);
   if (typeof value !== 'bigint' || !Number.isSafeInteger(number) || number < 0) {
-    throw new Error(`a number cannot be ${String(value)}`);
+    throw new Error(`invalid number: ${String(value)}`);
   }
   return number;
 }

@@ -156,7 +156,7 @@ function assertPlace(group: RowGroup, start: number, end: number, applied: Appli
   const { offset, length, rows } = group;
   assertSize(group, applied);
   if (rows > 0 && !(offset >= start && length > 0 && offset + length <= end))
-    throw new Error(`a row group at byte ${offset} of ${length} bytes cannot be`);
+    throw new Error(`invalid row group at byte ${offset}, of ${length} bytes`);
 }
 
 /** What `decode` counts, by what the file says of itself. */

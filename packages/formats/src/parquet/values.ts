@@ -94,7 +94,7 @@ function checkDelta(bytes: Uint8Array, at: number): void {
   const walk = new Walk(bytes, at);
   const [block, parts] = [walk.varint(), walk.varint()];
   if (!(block >= 1 && block <= 2 ** 20 && parts >= 1 && (block / parts) % 32 === 0)) {
-    throw new Error(`a block of ${block} values in ${parts} parts cannot be`);
+    throw new Error(`invalid block of ${block} values in ${parts} parts`);
   }
 }
 
@@ -109,7 +109,7 @@ function checkDeltaBytes(bytes: Uint8Array, at: number, count: number, maxBytes:
   let [before, all] = [0, 0];
   for (const [i, prefix] of prefixes.entries()) {
     const suffix = suffixes[i] ?? 0;
-    if (prefix < 0 || suffix < 0 || prefix > before) throw new Error('lengths of values cannot be');
+    if (prefix < 0 || suffix < 0 || prefix > before) throw new Error('invalid lengths of values');
     before = prefix + suffix;
     all += before;
   }

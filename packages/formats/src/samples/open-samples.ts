@@ -193,5 +193,5 @@ function assertInside({ key, size }: IndexedObject, { offsets, lengths, samples 
   }
   if (end >= 0) return;
   const problem = 'its records do not lie within the object, one behind the other';
-  throw damaged({ key, offset: 0 }, problem, 'Mend the format.');
+  throw damaged({ key, offset: 0 }, problem, "Fix the format's index().");
 }

@@ -61,7 +61,7 @@ function readMessage(
   } catch (cause) {
     throw new TieredError(
       'TIERED_DATA_CORRUPT',
-      `These bytes are no ${name}; write or fetch them again, and check that the records hold such messages.`,
+      `These bytes are not a ${name}; write or fetch them again, and check that the records hold such messages.`,
       { cause },
     );
   }

@@ -26,7 +26,7 @@ export function dataLength(bytes: Uint8Array, left: number): number | string {
   if (!isHeader(bytes)) return 'the checksum of its length is wrong';
   const view = viewOf(bytes);
   const length = view.getUint32(4, true) * 2 ** 32 + view.getUint32(0, true);
-  if (!Number.isSafeInteger(length)) return `its length cannot be: ${length} bytes`;
+  if (!Number.isSafeInteger(length)) return `invalid length: ${length} bytes`;
   const rest = left - HEADER;
   if (rest >= length + FOOTER) return length;
   return `it is cut off: ${rest} of ${length + FOOTER} bytes of data and checksum are there`;

@@ -82,12 +82,11 @@ function headerAt(buffer: Buffer, at: number, extensions: Extensions): Known | s
     if (!cksumValid) return 'the checksum of a header is wrong';
     // The size of a label is blank.
     const bytes = size ?? (EMPTY.includes(type) ? 0 : undefined);
-    if (bytes === undefined || !Number.isSafeInteger(bytes))
-      return `a header has a size that cannot be: ${bytes}`;
+    if (bytes === undefined || !Number.isSafeInteger(bytes)) return `invalid size in header: ${bytes}`;
     // It would put the prefix of a cut path before the whole one.
     return { path: extensions.path ?? header.path ?? '', size: bytes, type };
   } catch (error) {
-    return `a header has a number that cannot be (${String(error)})`;
+    return `invalid number in header (${String(error)})`;
   }
 }
 

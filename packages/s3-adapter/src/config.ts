@@ -107,7 +107,7 @@ function proxyOf(text: string): 'environment' | 'none' | URL {
     throw hiddenConfigError(
       'proxy',
       'environment, none or a URL such as http://proxy:3128',
-      'text that is no URL',
+      'text that is not a URL',
     );
   return new URL(text);
 }

@@ -108,7 +108,7 @@ export class S3Driver extends BaseDriver {
     );
     const [size, etag] = [lengthOf(headers), headerOf(headers, 'etag')];
     if (size === undefined || etag === undefined)
-      throw wrongAnswer(status, 'NoETag', 'the server does not say length and ETag of the object', false);
+      throw wrongAnswer(status, 'NoETag', 'the answer has no length or no ETag', false);
     return { key, size, version: etagOf(etag) };
   }
 

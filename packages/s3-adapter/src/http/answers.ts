@@ -74,7 +74,7 @@ const REFUSED: Readonly<Record<Condition, Meaning>> = {
 
 const NO_CONDITIONS: Meaning = {
   means: 'TIERED_UNSUPPORTED',
-  advice: 'the server does not know writes that are made only if there is no such object',
+  advice: 'the server does not support writes with ifAbsent',
 };
 
 const PASSING_STATUS = new Set([429, 500, 502, 503, 504]);
@@ -100,7 +100,7 @@ export function failureOf({ status, headers, body }: Answer, condition: Conditio
     return new Failure({ ...common, means: 'TIERED_CONFIG_INVALID', advice });
   }
   const advice = PASSING_STATUS.has(status)
-    ? 'the server could not serve it; try later, or with less concurrency'
+    ? 'the server could not serve the request; try later, or with less concurrency'
     : 'the server refused the request; check endpoint, region and path style';
   // The status of the answer to a completed upload was sent before its outcome was known.
   const isRefused = condition !== undefined && (status === 412 || code === 'PreconditionFailed');

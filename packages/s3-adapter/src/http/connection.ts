@@ -136,7 +136,7 @@ function assertProxy(field: string, text: string): void {
 }
 
 function problemOfProxy(text: string): string | undefined {
-  if (!URL.canParse(text)) return 'text that is no URL';
+  if (!URL.canParse(text)) return 'text that is not a URL';
   const { protocol, username, password } = new URL(text);
   if (!/^https?:$/.test(protocol)) return 'a URL that begins with something else';
   try {

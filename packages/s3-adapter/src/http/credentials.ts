@@ -87,7 +87,7 @@ export class CredentialStore {
       throw new Failure({
         code: 'CredentialsTimeout',
         means: 'TIERED_IO',
-        advice: 'the credentials do not come; check what provides them',
+        advice: 'the credentials did not come in time; check their provider',
         retryable: true,
       });
     });
@@ -143,7 +143,7 @@ async function provided(provider: () => Promise<S3Credentials>): Promise<S3Crede
     throw new TieredError(
       'TIERED_PERMISSION',
       `No credentials for S3 (${nameOf(error)}): set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. ` +
-        `${PUBLIC} What the provider says is not repeated, as it may hold secrets; ` +
+        `${PUBLIC} The message of the provider is not repeated, because it may hold secrets; ` +
         '"aws sts get-caller-identity" shows it for those of AWS, a call of your own for others.',
     );
   }

@@ -85,7 +85,7 @@ function parseEndpoint(field: string, text: string): URL {
 function problemOf(text: string): string | undefined {
   if (/^[\w.-]+(:\d+)?$/.test(text))
     return `"${text}", which has no scheme; write "http://${text}" or "https://${text}"`;
-  if (!URL.canParse(text)) return 'text that is no URL';
+  if (!URL.canParse(text)) return 'text that is not a URL';
   const { protocol, username, password, search, hash } = new URL(text);
   if (!/^https?:$/.test(protocol)) return 'a URL that begins with something else';
   if (username !== '' || password !== '') return 'a URL with credentials in it; give them as credentials';

@@ -59,7 +59,7 @@ export function connectionFailure(error: Error): Failure {
   const code = (error as NodeJS.ErrnoException).code ?? error.name;
   const lasting = LASTING.test(code);
   const advice = lasting
-    ? 'the connection is not possible like this; check endpoint, proxy and certificates'
+    ? 'no such connection can be made; check endpoint, proxy and certificates'
     : 'the connection failed; check the endpoint and the network';
   return new Failure({ code, means: 'TIERED_IO', retryable: !lasting, advice });
 }

@@ -39,7 +39,7 @@ export class Pace {
   announced(): void {
     const { silenceMs, workMs, sendingMs, clock } = this.#options;
     if (clock.now() - this.#seenAt < silenceMs + workMs + sendingMs) return;
-    const advice = 'the server announces an answer again and again, and sends none; check the endpoint';
+    const advice = 'the server keeps announcing an answer, and sends none; check the endpoint';
     throw new Failure({ code: 'TooSlow', means: 'TIERED_IO', advice, retryable: true });
   }
 

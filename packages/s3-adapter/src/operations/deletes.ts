@@ -145,6 +145,10 @@ async function failedKeys({ status, body }: Answer, clock: Clock): Promise<Reado
     await readLeavesInTurns(body, take, { clock, signal: undefined });
     return failed;
   } catch {
-    throw wrongAnswer(status, 'MalformedResult', 'the answer is none of DeleteObjects; check the endpoint');
+    throw wrongAnswer(
+      status,
+      'MalformedResult',
+      'the answer is not one of DeleteObjects; check the endpoint',
+    );
   }
 }

@@ -89,7 +89,7 @@ async function parsePage(
     throw wrongAnswer(
       status,
       'MalformedListing',
-      'the answer is no page of ListObjectsV2; check the endpoint',
+      'the answer is not a page of ListObjectsV2; check the endpoint',
     );
   }
 }

@@ -62,7 +62,7 @@ async function begin(client: S3Client, { key, signal }: Upload): Promise<string>
   const { status, body } = await client.request(request, signal);
   const id = textAt(body, 'InitiateMultipartUploadResult', 'UploadId');
   if (id === undefined || id === '')
-    throw wrongAnswer(status, 'NoUploadId', 'the server does not know multipart uploads', false);
+    throw wrongAnswer(status, 'NoUploadId', 'the server does not support multipart uploads', false);
   return id;
 }
 

@@ -32,13 +32,13 @@ export async function* walkPages(
     const first = page.objects[0]?.key;
     empty = first === undefined ? empty + 1 : 0;
     const order = first === undefined || lastFirst === undefined ? 1 : compareKeys(first, lastFirst);
-    if (order === 0 || (order < 0 && isSorted)) throw stuck('it gives a page again');
+    if (order === 0 || (order < 0 && isSorted)) throw stuck('the server repeats a page');
     lastFirst = first ?? lastFirst;
     if (page.objects.length > 0) yield page;
     const { next } = page;
     if (next === undefined) return;
-    if (next === request.token || !tokens.isNew(next)) throw stuck('it gives a continuation token again');
-    if (empty >= MOST_EMPTY_PAGES) throw stuck(`it gives ${MOST_EMPTY_PAGES} pages without an object`);
+    if (next === request.token || !tokens.isNew(next)) throw stuck('the server repeats a continuation token');
+    if (empty >= MOST_EMPTY_PAGES) throw stuck(`the server sent ${MOST_EMPTY_PAGES} pages without an object`);
     request = { prefix, token: next };
   }
 }
@@ -69,6 +69,6 @@ class TokenTrail {
 }
 
 function stuck(what: string) {
-  const advice = `the server does not get on with the listing: ${what}; check the endpoint`;
+  const advice = `the listing makes no progress: ${what}; check the endpoint`;
   return wrongAnswer(200, 'ListingStuck', advice, false);
 }

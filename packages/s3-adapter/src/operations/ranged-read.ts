@@ -89,7 +89,7 @@ export class RangedRead implements Sink {
     const from = this.#from;
     this.#isWhole = status === 200;
     if (!this.#isWhole && (first !== from || last !== Math.min(this.#end, size) - 1))
-      throw wrongAnswer(status, 'WrongRange', 'the server sent another range than was asked for');
+      throw wrongAnswer(status, 'WrongRange', 'the server sent a range other than the requested one');
     this.#pin(status, headers, size);
     this.#skip = from - first;
     this.#left = Math.max(0, Math.min(this.#end, size) - from);
@@ -177,7 +177,7 @@ export class RangedRead implements Sink {
     const size = lengthOf(headers);
     if (size !== undefined) this.#assertSize(416, size);
     if (this.#size !== undefined || (size ?? Infinity) > this.#from)
-      throw wrongAnswer(416, 'InvalidRange', 'the server refuses a range that the object has');
+      throw wrongAnswer(416, 'InvalidRange', 'the server refuses a range within the object');
   }
 
   #pin(status: number, headers: IncomingHttpHeaders, size: number): void {
@@ -205,7 +205,7 @@ export class RangedRead implements Sink {
     const { started, size: expected } = this.#range;
     // Other parts rely on the first size.
     if (this.#isTold || started !== undefined || expected !== undefined) throw changed(status);
-    throw this.#startingAnew('SizeChanged', 'the server says two sizes of one version');
+    throw this.#startingAnew('SizeChanged', 'the server gave two sizes of one version');
   }
 
   /** Compares the object with its checksum, if all of it was read and the server sent one. */
@@ -249,6 +249,6 @@ function rangeIn(status: number, headers: IncomingHttpHeaders): AnsweredRange {
   const isWhole = first !== undefined && last !== undefined && size !== undefined;
   // Fewer bytes than the range has are taken, and the rest is requested. More bytes cannot be part of it.
   if (status !== 206 || !isWhole || (length ?? 0) > last - first + 1)
-    throw wrongAnswer(status, 'WrongRange', 'the server does not say which bytes it sends');
+    throw wrongAnswer(status, 'WrongRange', 'the answer does not name the bytes that it has');
   return { first, last, size };
 }

@@ -92,7 +92,7 @@ export function parseSimulation(value: unknown): ParsedSimulation {
     const where = issue?.path.join('.') ?? '';
     throw new TieredError(
       'TIERED_CONFIG_INVALID',
-      `${where === '' ? 'simulation' : where}: ${issue?.message ?? 'cannot be'}`,
+      `${where === '' ? 'simulation' : where}: ${issue?.message ?? 'invalid'}`,
     );
   }
   const { policies, ...simulation } = parsed.data;

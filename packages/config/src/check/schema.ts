@@ -180,7 +180,7 @@ const prefetcher = group('options of a prefetcher, such as { memory: 1GiB }', {
   onError: oneOf(['throw', 'skip'], {
     title: 'On error',
     description:
-      'What to do about a sample that cannot be read: throw ends the loop, skip leaves the sample out. Default: throw.',
+      'For a sample that cannot be read: throw ends the loop, skip leaves the sample out. Default: throw.',
   }).optional(),
   maxSkipped: wholeNumber(1, {
     title: 'Most skipped',
@@ -189,7 +189,7 @@ const prefetcher = group('options of a prefetcher, such as { memory: 1GiB }', {
 })
   .refine(({ producers, initialProducers }) => producers === undefined || initialProducers === undefined, {
     path: ['initialProducers'],
-    error: 'expected none beside producers, which are not tuned',
+    error: 'cannot be combined with producers',
   })
   .meta({
     title: 'Prefetcher',
@@ -249,7 +249,7 @@ export const hierarchySchema = group('a mapping with source, and mostly tiers', 
     .meta({
       title: 'Versions',
       description:
-        'What to do when an object in the source has changed: refresh takes the new one, pin keeps to what was known at ' +
+        'When an object in the source has changed: refresh takes the new one, pin keeps to what was known at ' +
         'first, ignore takes objects of equal size for equal. Copies are compared when the source is listed. Default: refresh.',
     })
     .optional(),

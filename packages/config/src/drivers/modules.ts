@@ -65,7 +65,7 @@ async function load<Factory extends object>(
     const factory = module[exported];
     if (members.every((member) => has(factory, member))) return { factory: factory as Factory };
     return {
-      problem: `${specifier} exports no ${exported} with ${members.join(' and ')}; it cannot be used in a file`,
+      problem: `${specifier} exports no ${exported} with ${members.join(' and ')}; files cannot use it`,
     };
   } catch (cause) {
     const [reason = ''] = String(cause).split('\n');

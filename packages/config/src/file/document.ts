@@ -60,7 +60,7 @@ export async function readDocument(file: string | URL): Promise<ConfigDocument> 
   const value = extension === '.json' ? parseJson(name, text) : toValue(name, document);
   if (value === null) throw fileError(name, undefined, 'the file is empty; it needs at least a source');
   if (typeof value !== 'object')
-    throw fileError(name, undefined, 'this is text, not a mapping with a source');
+    throw fileError(name, undefined, 'expected a mapping with a source, got text');
   const baseDirectory = path.dirname(path.resolve(name));
   return {
     name,

@@ -70,7 +70,7 @@ async function bytesOfShare(
     return shareOf(bytes, percent);
   } catch (error) {
     const { code = (error as Error).message } = error as NodeJS.ErrnoException;
-    const problem = `the size of its storage cannot be found out (${code}); give bytes such as 200GiB`;
+    const problem = `the size of its storage cannot be determined (${code}); give bytes such as 200GiB`;
     problems.add([...where, 'quota'], problem, error, where);
     return undefined;
   }

@@ -97,7 +97,7 @@ export const HIERARCHY_METRICS: readonly Metric<HierarchyStats>[] = [
     name: 'tiered.placements',
     kind: 'count',
     unit: '{placement}',
-    description: 'What became of placements. Those that were declined or are behind count reads.',
+    description: 'Placements by their outcome. Declined ones, and those behind, count reads.',
     of: ({ placement }) => OUTCOMES.map((of) => [placement[of], { 'tiered.placement.outcome': of }]),
   },
   {

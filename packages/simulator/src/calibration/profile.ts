@@ -12,7 +12,7 @@ export const curveSchema = z.strictObject({
     .array(z.tuple([positive, positive]))
     .min(1)
     .refine((points) => points.every(([at], i) => i === 0 || at > (points[i - 1]?.[0] ?? 0)), {
-      error: 'points have to come by rising number of threads or clients',
+      error: 'points must be in rising order of threads or clients',
     }),
   beyond: z.enum(['hold', 'linear']).optional(),
 });

@@ -105,7 +105,7 @@ export async function loadHierarchyOptions(
   return (await loadConfig(config, options)).hierarchy;
 }
 
-/** Makes everything that the configuration names. What is wrong is added to the problems. */
+/** Makes everything that the configuration names, and adds mistakes to the problems. */
 async function partsOf(
   problems: Problems,
   { source, tiers, placement, model }: Mapping,

@@ -10,7 +10,7 @@ const schema = group('options of the driver', {
   }).optional(),
 });
 
-/** `driver: memory`: objects in the memory of the process. What bounds it is the quota of its tier. */
+/** `driver: memory`: objects in the memory of the process. The quota of its tier bounds it. */
 export const driverFactory: DriverFactory<Pick<MemoryDriverOptions, 'name'>> = {
   schema,
   create: (options) => new MemoryDriver(options),

@@ -26,7 +26,7 @@ const REFERENCE = /\$\$\{|\$\{([^}]*)(\}?)/g;
 export function expandVariables(root: unknown, env: Environment): Expanded {
   const variables: Variable[] = [];
   const problems: { path: Path; message: string }[] = [];
-  // What occurs twice is replaced once. A YAML alias does that, and may even lead back to itself.
+  // A value that occurs twice is replaced once. A YAML alias does that, and may even lead back to itself.
   const done = new Map<object, unknown>();
 
   const expandText = (text: string, path: Path) =>

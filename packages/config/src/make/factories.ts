@@ -8,7 +8,7 @@ import { isMapping, reasonOf, type Path } from '../file/document.js';
 import { loadModel, loadPlacement } from '../drivers/modules.js';
 
 /**
- * Returns what a factory makes. What it throws becomes a problem of the option that the message begins with,
+ * Returns what a factory makes. An error becomes a problem of the option that its message begins with,
  * or else of all options.
  */
 export function runFactory<Made>(

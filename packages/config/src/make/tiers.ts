@@ -62,7 +62,7 @@ async function bytesOfShare(
   { capacityBytes }: Pick<Level<unknown>, 'capacityBytes'>,
   percent: number,
 ): Promise<number | undefined> {
-  // That there is none is a problem already.
+  // A missing size is a problem already.
   if (capacityBytes === undefined) return undefined;
   try {
     const bytes = await capacityBytes();

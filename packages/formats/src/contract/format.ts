@@ -81,8 +81,8 @@ export interface SampleFormat<S> {
    */
   readonly needsNoIndex?: boolean | undefined;
   /**
-   * Whether an object may have samples, by its key. `openSamples` leaves others out, and counts them. What is
-   * a sample in no format (marks of directories, hidden files, READMEs) is left out before. Default: all may.
+   * Whether an object may have samples, by its key. `openSamples` leaves others out, and counts them. Marks
+   * of directories, hidden files, READMEs and the like are left out before. Default: all may.
    */
   isSample?(key: string): boolean;
   /**

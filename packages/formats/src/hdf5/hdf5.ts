@@ -37,7 +37,7 @@ export interface Hdf5Options {
   readonly groups?: string | undefined;
   /**
    * The most bytes that a record may have, and its samples when they are decoded. A 64th of that is what a
-   * header may have, and files of up to so many bytes are one record each. What is larger counts as damaged.
+   * header may have, and files of up to so many bytes are one record each. A larger record counts as damaged.
    * Default: 1 GiB; it keeps some kilobytes from becoming all memory.
    */
   readonly maxBytes?: ByteSize | undefined;

@@ -255,7 +255,7 @@ export class Hdf5File implements Disposable {
   }
 }
 
-/** What the library throws at damage is as good as what it returns. */
+/** At damage, an error of the library is as good as a result. */
 function tried<T>(call: () => T): T | undefined {
   try {
     return call();

@@ -96,7 +96,7 @@ class Chunks {
     await this.#findOne(chunk);
   }
 
-  /** What leads to one chunk only, the last, looks like that chunk until it is read. */
+  /** A node that leads to one chunk only, the last, looks like that chunk until it is read. */
   async #checkLast(): Promise<void> {
     const last = this.#ends.findLastIndex((end) => end > 0);
     if (last < 0) return;

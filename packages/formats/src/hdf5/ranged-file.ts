@@ -24,9 +24,9 @@ const MARKS = new Set(
 const MARK = 4;
 
 /**
- * An object of a source as a file that HDF5 reads while it is far away. What it asks for and is not there
- * fails, is fetched, and is asked for again. What it says of the file is kept, to decode without the rest;
- * values are not, so that their places are found without reading them.
+ * An object of a source as a file that HDF5 reads while it is far away. A read of bytes that are not there
+ * fails; they are fetched, and read again. The file's description of itself is kept, to decode without the
+ * rest; values are not, so that their places are found without reading them.
  */
 export class RangedFile implements FileBytes {
   readonly kept = new Ranges();
@@ -115,7 +115,7 @@ export class RangedFile implements FileBytes {
   }
 
   async #retried<T>(mode: 'keep' | 'find' | 'follow', call: () => T): Promise<T | TieredError> {
-    // What HDF5 has parsed it does not read again, so that the places of all tries count.
+    // HDF5 does not read again what it has parsed, so that the places of all tries count.
     this.#found = [];
     for (;;) {
       this.#missing = undefined;

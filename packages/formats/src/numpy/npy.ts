@@ -20,7 +20,7 @@ const MOST_ROWS = 2 ** 32 - 1;
 export interface NpyOptions {
   /**
    * The most bytes of an array in Fortran order, which is read as a whole: it is that large in memory, twice
-   * for a moment. What is larger counts as damaged. Default: 1 GiB.
+   * for a moment. A larger array counts as damaged. Default: 1 GiB.
    */
   readonly maxBytes?: ByteSize | undefined;
 }
@@ -79,7 +79,7 @@ async function index(
   const first = header.bytes;
   const { count, bytes } = rowsOf(header);
   const end = first + count * bytes;
-  // Whatever of an array in Fortran order is missing lacks in every row.
+  // Bytes that an array in Fortran order lacks are missing from every row.
   const there = count === 0 ? 0 : Math.min(count, Math.floor((size - first) / bytes));
   const whole = header.isFortran && end > size ? 0 : there;
   if (end > size) {

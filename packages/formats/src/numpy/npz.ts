@@ -25,7 +25,7 @@ export interface NpzOptions {
   readonly arrays?: readonly string[] | undefined;
   /**
    * The most bytes that a file may have, and its arrays may have when they are decompressed. A decoded file
-   * is that large in memory, twice for a moment. What is larger counts as damaged. Default: 1 GiB.
+   * is that large in memory, twice for a moment. A larger file counts as damaged. Default: 1 GiB.
    */
   readonly maxBytes?: ByteSize | undefined;
 }

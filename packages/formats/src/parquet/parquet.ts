@@ -31,9 +31,9 @@ export interface ParquetOptions {
   readonly columns?: readonly string[] | undefined;
   /**
    * The most bytes that a row group may take when it is decoded: its pages decompressed, and 32 bytes a
-   * value. A 64th of that is the most that a footer may have. What is larger counts as damaged, and is found
-   * when the file is indexed. Default: 4 GiB, which a row group of pyarrow's default (1,048,576 rows) has
-   * with some 100 columns of numbers; it keeps some kilobytes from becoming all memory.
+   * value. A footer may have a 64th of that. A larger row group counts as damaged, and is found when the file
+   * is indexed. Default: 4 GiB, which a row group of pyarrow's default (1,048,576 rows) has with some 100
+   * columns of numbers; it keeps some kilobytes from becoming all memory.
    */
   readonly maxBytes?: ByteSize | undefined;
   /**
@@ -63,7 +63,7 @@ const ADVICE = 'Write or fetch the file again.';
  *
  * Values are as hyparquet gives them: integers of 64 bits are `bigint`, times and days are `Date`, which is
  * the millisecond that a time lies in, lists are arrays, structs and maps are objects. Decimals are numbers
- * or text (`decimals`). What is missing is `null`; inside of lists and structs it may be `undefined`. Binary
+ * or text (`decimals`). A missing value is `null`; inside of lists and structs it may be `undefined`. Binary
  * columns are `Uint8Array`, unless the file says that they are text or JSON; UUIDs, intervals, BSON,
  * variants, geometries and decimals of variable length stay bytes. Samples have no views of the record.
  *

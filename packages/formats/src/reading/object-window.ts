@@ -8,9 +8,9 @@ const LARGEST = 1024 * 1024;
 const FAR = 256 * 1024;
 
 /**
- * Looks at an object from its beginning to its end, at whatever bytes are asked for. What lies close
- * together is read in pieces that grow up to 1 MiB. What lies far apart is skipped, so that nobody reads
- * large payloads to find where they end. Holds one piece, or what was asked for if that is more.
+ * Looks at an object from its beginning to its end, at any bytes. Bytes that lie close together are
+ * read in pieces that grow up to 1 MiB. Those between distant ones are skipped, so that nobody reads large
+ * payloads to find where they end. Holds one piece, or the requested bytes if they are more.
  */
 export class ObjectWindow {
   readonly #object: ObjectReader;

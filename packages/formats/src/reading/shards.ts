@@ -21,7 +21,7 @@ export interface ShardOptions<C extends Codec> {
   readonly compression?: 'none' | 'auto' | C | undefined;
   /**
    * The most bytes that one object may have when it is decompressed. A decoded object is that large in
-   * memory, twice for a moment. What is larger counts as damaged. Default: 1 GiB, several times a common
+   * memory, twice for a moment. A larger object counts as damaged. Default: 1 GiB, several times a common
    * shard; it keeps some kilobytes from becoming all memory.
    */
   readonly maxBytes?: ByteSize | undefined;

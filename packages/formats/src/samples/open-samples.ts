@@ -21,8 +21,8 @@ export interface OpenSamplesOptions<S> extends OperationOptions, DamageOptions {
   /** How samples lie in objects. */
   readonly format: SampleFormat<S>;
   /**
-   * Which objects are read, of those that may have samples. What is a sample in no format is left out in any
-   * case: marks of directories, hidden files, READMEs, `_SUCCESS` and the like. Default: all.
+   * Which objects are read, of those that may have samples. Marks of directories, hidden files, READMEs,
+   * `_SUCCESS` and the like are left out in any case. Default: all.
    */
   readonly filter?: ((key: string) => boolean) | undefined;
   /**
@@ -172,7 +172,7 @@ class Indexer<S> {
       },
     });
     assertInside(object, table);
-    // What was skipped must be told of at every start.
+    // Every start must tell of skipped damage.
     if (!isDamaged) await saved?.save(object, table);
     return table;
   }
@@ -188,7 +188,7 @@ function assertInside({ key, size }: IndexedObject, { offsets, lengths, samples 
   let end = offsets.length === lengths.length && (samples ?? offsets).length === offsets.length ? 0 : NaN;
   for (let i = 0; i < offsets.length; i++) {
     const [offset = NaN, length = NaN] = [offsets[i], lengths[i]];
-    // Whatever is compared with what is not a number is false.
+    // A comparison with NaN is false.
     end = offset >= end && length >= 0 && offset + length <= size ? offset + length : NaN;
   }
   if (end >= 0) return;

@@ -47,7 +47,7 @@ export class SampleSet<S = unknown> {
   readonly skipped: number;
   /**
    * Objects that are no samples, and were left out: marks of directories, hidden files, READMEs, indexes, and
-   * what the format knows by its name to be none. What `filter` leaves out is not among them.
+   * what the format knows by its name to be none. Objects that `filter` leaves out are not among them.
    */
   readonly leftOut: number;
   readonly #tables: Tables;

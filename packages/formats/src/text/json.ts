@@ -12,7 +12,7 @@ const PRIVATE = [0xf8f0, 0xf8ff];
 
 /**
  * Parses JSON as Python's `json` writes it: with `NaN`, `Infinity` and `-Infinity`, and with integers of
- * any size. `JSON.parse` does the work. What it has no tokens for are texts to it, with a mark that is
+ * any size. `JSON.parse` does the work. Values that it has no tokens for are texts to it, with a mark that is
  * in no other.
  * @throws SyntaxError for what is no JSON; Error for integers that are refused.
  */

@@ -25,7 +25,7 @@ const ADVICE = 'Write or fetch the shard again.';
 
 /**
  * WebDataset shards: tar files in which the files of a sample follow one another, and have one name up to
- * the first dot. Parts are views of what was read. Whatever webdataset ignores is ignored: directories,
+ * the first dot. Parts are views of what was read. As in webdataset, these are ignored: directories,
  * links, names without a dot and those such as `__meta__`; hidden files too. To index a shard, only headers
  * are read where files are large (256 KiB and more), and all of it where they are small, or where it is
  * compressed.

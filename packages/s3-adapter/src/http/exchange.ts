@@ -5,7 +5,7 @@ import { failureOf, LARGEST_ANSWER_BYTES, type Answer, type Condition } from './
 import { connectionFailure, wrongAnswer, type Failure } from './failure.js';
 import type { Pace } from './pace.js';
 
-/** Receives the body of a successful answer. What it throws becomes the error of the request. */
+/** Receives the body of a successful answer. An error that it throws becomes that of the request. */
 export interface Sink {
   /** Called with the head of the answer, before its body. */
   start(status: number, headers: IncomingHttpHeaders): void;

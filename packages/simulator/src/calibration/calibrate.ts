@@ -66,7 +66,7 @@ const PART_OF_QUOTA = 0.5;
  * the drivers, also when it fails or is aborted. The source is only read. Time and bytes keep to their
  * budgets, except that each measurement makes at least two rounds.
  *
- * What was read a moment ago is in the caches of the operating system. If the dataset is larger than memory,
+ * Bytes that were just read are in the caches of the operating system. If the dataset is larger than memory,
  * and the training's reads do not hit those caches, use a dataset of objects that nobody has read.
  * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, and for a source without objects.
  * Errors of drivers are thrown as they are.

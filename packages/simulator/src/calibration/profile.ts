@@ -89,8 +89,9 @@ export function unsteadyIn({ source, tiers }: CalibrationProfile): string[] {
  * (section 4). Set nothing on `tiers` and `source` that the hierarchy does not have: levels are counted as
  * the profile counts them.
  *
- * What a copy saves (`savedMs`) is split into latency and bytes: what one read at a time takes beyond its
- * bytes at the highest rate is latency, which as many reads share as are worthwhile for the source.
+ * The time that a copy saves (`savedMs`) is split into bytes and latency. Latency is the time of one read
+ * alone beyond that of its bytes at the highest rate. As many reads share it as are worthwhile for the
+ * source.
  */
 export function fetchModelOf({ tiers, source, objectBytes }: CalibrationProfile): FetchModel {
   const most = Math.max(...source.read.points.map(([, rate]) => rate));

@@ -152,7 +152,7 @@ class Run {
       table: new Uint8Array(world.sampler.workers + 1).fill(NOWHERE),
       stride: 0,
     };
-    // Where nobody reads from others, nothing ever comes for them.
+    // Only strategies that share have copies for others.
     this.#since = new Float32Array(run.copies?.shared === true ? world.sampler.samples : 0);
     for (const [number, level] of system.levels.entries()) {
       this.#localCosts[number] = fetchLocal(1, level) / 1e6;

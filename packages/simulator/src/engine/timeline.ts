@@ -110,7 +110,7 @@ export class Timeline {
    * @param remote Seconds per byte from another worker; Infinity if none has it.
    * @param level The level it is brought to if it comes from the source, or `NOWHERE`.
    * @param since When the copy came that `remote` is of. A worker that begins before that finds none, and
-   * reads the source. What it has itself, it knows.
+   * reads the source. It knows its own copies.
    * @returns `FROM_SOURCE`, `FROM_REMOTE` or `FROM_LOCAL`.
    */
   prefetched(

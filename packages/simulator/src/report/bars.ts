@@ -91,8 +91,8 @@ function seriesOf({ name, color, values }: BarPart): BarSeriesOption {
 }
 
 /**
- * What ECharts writes for a pointer that is over something. It numbers it anew in each chart of a process;
- * without it, the same chart is the same document. Text cannot look like it: there, quotes are escaped.
+ * ECharts' marks for a pointer that is over something. It numbers them anew in each chart of a process;
+ * without them, the same chart is the same document. Text cannot look like them: there, quotes are escaped.
  */
 const HOVER = / class="zr\d+-cls-\d+"|<style >[^]*?<\/style>/g;
 

@@ -53,7 +53,8 @@ export function columnsJson(columns: readonly Column[]): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(about));
 }
 
-function objectIn(json: Uint8Array): Readonly<Record<string, unknown>> | undefined {
+/** The JSON object that bytes are, if they are one. */
+export function objectIn(json: Uint8Array): Readonly<Record<string, unknown>> | undefined {
   if (!isUtf8(json)) return undefined;
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(json));

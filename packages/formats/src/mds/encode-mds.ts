@@ -1,5 +1,5 @@
 import { configError } from '@tiered/core/internal';
-import zlib from 'node:zlib';
+import { compressorOf } from '../reading/shards.js';
 import { columnsJson, type Column } from './columns.js';
 import { codecOf } from './encodings.js';
 import type { MdsSample } from './mds.js';
@@ -33,7 +33,7 @@ export function encodeMds(
   columns: Readonly<Record<string, string>>,
   { compression = 'none' }: EncodeMdsOptions = {},
 ): Uint8Array {
-  if (!['none', 'gzip'].includes(compression)) throw configError('compression', 'none or gzip', compression);
+  const compress = compressorOf(compression, ['none', 'gzip']);
   const all = Object.entries(columns)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, encoding]) => ({ name, encoding, codec: codecOf(encoding), size: codecOf(encoding)?.size }));
@@ -50,10 +50,7 @@ export function encodeMds(
     if (end > MOST) throw configError('samples', `at most ${MOST} bytes in one shard`, end);
     offsets.setUint32(4 * (i + 1), end, true);
   }
-  const shard = Buffer.concat([new Uint8Array(offsets.buffer), json, ...encoded]);
-  return compression === 'gzip'
-    ? zlib.gzipSync(shard)
-    : new Uint8Array(shard.buffer, shard.byteOffset, shard.byteLength);
+  return compress(Buffer.concat([new Uint8Array(offsets.buffer), json, ...encoded]));
 }
 
 function sampleBytes(sample: MdsSample, columns: readonly Column[], number: number): Uint8Array {

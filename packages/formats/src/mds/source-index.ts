@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import { damaged, type SourceObjects } from '../contract/format.js';
-import { columnsOf, type Column } from './columns.js';
+import { columnsOf, objectIn, type Column } from './columns.js';
 
 /** What an `index.json` says of a shard. */
 export interface IndexedShard {
@@ -75,13 +75,9 @@ interface ShardFile {
 
 /** The shards of an `index.json`, plain and compressed; or what is wrong with it. */
 function shardsIn(bytes: Uint8Array): { readonly raw: ShardFile; readonly zip?: ShardFile }[] | string {
-  let about: unknown;
-  try {
-    about = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
-    return 'it is not JSON';
-  }
-  const { version, shards } = fieldsOf(about);
+  const about = objectIn(bytes);
+  if (about === undefined) return 'it is not a JSON object';
+  const { version, shards } = about;
   if (version !== 2 || !Array.isArray(shards)) return 'it is not an index of version 2';
   try {
     return shards.map((shard: unknown) => {

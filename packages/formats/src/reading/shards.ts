@@ -1,6 +1,7 @@
 import { isTieredError, parseBytes, type ByteSize, type TieredError } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { constants } from 'node:buffer';
+import zlib from 'node:zlib';
 import {
   damaged,
   type IndexOptions,
@@ -25,6 +26,25 @@ export interface ShardOptions<C extends Codec> {
    * shard; it keeps some kilobytes from becoming all memory.
    */
   readonly maxBytes?: ByteSize | undefined;
+}
+
+const COMPRESSORS = {
+  none: ({ buffer, byteOffset, byteLength }: Uint8Array) => new Uint8Array(buffer, byteOffset, byteLength),
+  gzip: (shard: Uint8Array): Uint8Array => zlib.gzipSync(shard),
+  zlib: (shard: Uint8Array): Uint8Array => zlib.deflateSync(shard),
+};
+
+/**
+ * Returns the function by which a writer compresses a shard as a whole.
+ * @param known The compressions of the format.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for another compression.
+ */
+export function compressorOf<C extends keyof typeof COMPRESSORS>(
+  compression: C,
+  known: readonly C[],
+): (shard: Uint8Array) => Uint8Array {
+  if (known.includes(compression)) return COMPRESSORS[compression];
+  throw configError('compression', `one of ${known.join(', ')}`, compression);
 }
 
 /** A format of shards as they are when they are not compressed. */

@@ -1,6 +1,5 @@
 import { TieredError } from '@tiered/core';
-import { configError } from '@tiered/core/internal';
-import zlib from 'node:zlib';
+import { compressorOf } from '../reading/shards.js';
 import { dataLength, dataProblem, FOOTER, HEADER, writeFrame } from './frame.js';
 
 /** Options of `encodeRecords`. */
@@ -43,6 +42,7 @@ export function encodeRecords(
   records: Iterable<Uint8Array>,
   { compression = 'none' }: EncodeRecordsOptions = {},
 ): Uint8Array {
+  const compress = compressorOf(compression, ['none', 'gzip', 'zlib']);
   const all = [...records];
   const size = all.reduce((sum, data) => sum + HEADER + data.byteLength + FOOTER, 0);
   const shard = new Uint8Array(size);
@@ -53,14 +53,7 @@ export function encodeRecords(
     writeFrame(shard, view, at, data.byteLength);
     at += HEADER + data.byteLength + FOOTER;
   }
-  return compressed(shard, compression);
-}
-
-function compressed(shard: Uint8Array, compression: string): Uint8Array {
-  if (compression === 'none') return shard;
-  if (compression === 'gzip') return zlib.gzipSync(shard);
-  if (compression === 'zlib') return zlib.deflateSync(shard);
-  throw configError('compression', 'none, gzip or zlib', compression);
+  return compress(shard);
 }
 
 /**

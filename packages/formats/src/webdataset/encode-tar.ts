@@ -1,7 +1,7 @@
 import { configError } from '@tiered/core/internal';
 import { Header } from 'tar/header';
 import { Pax } from 'tar/pax';
-import zlib from 'node:zlib';
+import { compressorOf } from '../reading/shards.js';
 import { BLOCK } from './members.js';
 import { partOf } from './found-samples.js';
 import type { WebdatasetSample } from './webdataset.js';
@@ -30,7 +30,7 @@ export function encodeTar(
   samples: Iterable<WebdatasetSample>,
   { compression = 'none' }: EncodeTarOptions = {},
 ): Uint8Array {
-  if (!['none', 'gzip'].includes(compression)) throw configError('compression', 'none or gzip', compression);
+  const compress = compressorOf(compression, ['none', 'gzip']);
   const blocks: Uint8Array[] = [];
   let before: string | undefined;
   for (const { name, parts } of samples) {
@@ -39,10 +39,7 @@ export function encodeTar(
     for (const [part, content] of parts) blocks.push(...memberOf(name, part, content));
     before = name;
   }
-  const shard = Buffer.concat([...blocks, new Uint8Array(2 * BLOCK)]);
-  return compression === 'gzip'
-    ? zlib.gzipSync(shard)
-    : new Uint8Array(shard.buffer, shard.byteOffset, shard.byteLength);
+  return compress(Buffer.concat([...blocks, new Uint8Array(2 * BLOCK)]));
 }
 
 /** The headers, the content and the padding of a part. */

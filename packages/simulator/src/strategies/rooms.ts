@@ -9,7 +9,7 @@ export class RoomsOfWorkers {
   readonly #sizes: Float64Array;
   readonly #policies: readonly PlacementPolicy[];
   readonly #rooms: readonly (readonly Room[])[];
-  readonly #asked = new Candidate();
+  readonly #candidate = new Candidate();
 
   constructor(
     world: World,
@@ -28,10 +28,10 @@ export class RoomsOfWorkers {
 
   /** The level that a worker's policy chooses for a sample; undefined if none. */
   choose(worker: number, sample: number): number | undefined {
-    const asked = this.#asked;
-    asked.sample = sample;
-    asked.size = this.#sizes[sample] ?? 0;
-    return this.#policies[worker]?.place(asked, this.#rooms[worker] ?? []);
+    const candidate = this.#candidate;
+    candidate.sample = sample;
+    candidate.size = this.#sizes[sample] ?? 0;
+    return this.#policies[worker]?.place(candidate, this.#rooms[worker] ?? []);
   }
 
   /** As `choose`, and takes the room. */

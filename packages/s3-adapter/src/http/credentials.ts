@@ -1,6 +1,6 @@
 import { TieredError, type Clock, type SleepOptions } from '@tiered/core';
 import { raceAbort } from '@tiered/core/internal';
-import { Failure } from './failure.js';
+import { broken } from './failure.js';
 import { wallTime } from './wall-time.js';
 
 /** The credentials that sign requests. */
@@ -84,12 +84,7 @@ export class CredentialStore {
     const late = this.#clock.sleep(this.#patienceMs, timer.signal, options).then(() => {
       // The next request asks anew: a provider that hangs once need not hang again.
       this.#forget(fetching);
-      throw new Failure({
-        code: 'CredentialsTimeout',
-        means: 'TIERED_IO',
-        advice: 'the credentials did not come in time; check their provider',
-        retryable: true,
-      });
+      throw broken('CredentialsTimeout', 'the credentials did not come in time; check their provider');
     });
     try {
       return await raceAbort(Promise.race([fetching, late]), signal);

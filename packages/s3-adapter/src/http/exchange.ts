@@ -61,7 +61,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Controller): void {
     this.#controller = controller;
     if (this.#settled) controller.abort(LET_GO);
-    else this.#options.pace.sending();
+    else this.#options.pace.start();
   }
 
   onResponseStart(_: Controller, status: number, headers: IncomingHttpHeaders): void {

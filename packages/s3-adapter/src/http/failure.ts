@@ -50,6 +50,11 @@ export function wrongAnswer(status: number, code: string, advice: string, retrya
   return new Failure({ status, code, means: 'TIERED_DATA_CORRUPT', advice, retryable });
 }
 
+/** A request that broke without an answer that explains it. Another attempt may succeed. */
+export function broken(code: string, advice: string): Failure {
+  return new Failure({ code, means: 'TIERED_IO', advice, retryable: true });
+}
+
 /** Errors of TLS, of the request itself and of closing: repeating the request would not help. */
 const LASTING =
   /^ERR_(TLS|SSL)|CERT|SELF_SIGNED|UNABLE_TO|UND_ERR_(INVALID_ARG|NOT_SUPPORTED|DESTROYED|CLOSED)/;

@@ -1,5 +1,5 @@
 import type { Clock } from '@tiered/core';
-import { Failure } from './failure.js';
+import { broken } from './failure.js';
 
 /** Options of `Pace`. */
 export interface PaceOptions {
@@ -26,8 +26,8 @@ export class Pace {
     this.#options = options;
   }
 
-  /** The request begins now. */
-  sending(): void {
+  /** The request begins now, or the body of its answer. */
+  start(): void {
     this.#seenAt = this.#options.clock.now();
   }
 
@@ -40,12 +40,7 @@ export class Pace {
     const { silenceMs, workMs, sendingMs, clock } = this.#options;
     if (clock.now() - this.#seenAt < silenceMs + workMs + sendingMs) return;
     const advice = 'the server keeps announcing an answer, and sends none; check the endpoint';
-    throw new Failure({ code: 'TooSlow', means: 'TIERED_IO', advice, retryable: true });
-  }
-
-  /** The body begins now. */
-  start(): void {
-    this.#seenAt = this.#options.clock.now();
+    throw broken('TooSlow', advice);
   }
 
   /**
@@ -61,6 +56,6 @@ export class Pace {
     this.#behindMs = Math.max(0, this.#behindMs + passedMs - (bytes / leastBytesPerSecond) * 1000);
     if (this.#behindMs < silenceMs + workMs) return;
     const advice = `the answer brings less than ${leastBytesPerSecond} bytes in a second; check the network`;
-    throw new Failure({ code: 'TooSlow', means: 'TIERED_IO', advice, retryable: true });
+    throw broken('TooSlow', advice);
   }
 }

@@ -3,7 +3,7 @@ import { etagOf, headerOf, isStrong, lengthOf } from '../http/answers.js';
 import { checksumIn, type Checksum } from '../http/checksums.js';
 import type { S3Client, S3Request } from '../http/client.js';
 import type { Sink } from '../http/exchange.js';
-import { changed, Failure, wrongAnswer } from '../http/failure.js';
+import { broken, changed, Failure, wrongAnswer } from '../http/failure.js';
 import type { Tries } from '../http/retries.js';
 
 /** How often a whole object may come wrong. If it is wrong more often, it is wrong at the server. */
@@ -114,13 +114,7 @@ export class RangedRead implements Sink {
   }
 
   end(): void {
-    if (this.#left > 0)
-      throw new Failure({
-        code: 'ShortBody',
-        means: 'TIERED_IO',
-        advice: 'the server sends fewer bytes than it announces',
-        retryable: true,
-      });
+    if (this.#left > 0) throw broken('ShortBody', 'the server sends fewer bytes than it announces');
   }
 
   #tell(): void {

@@ -15,10 +15,10 @@ import { checkedOptions, type CheckedOptions, type CollatedBy, type DataLoaderOp
 import { refuseNoBatches } from './order/no-batches.js';
 import type { Ordering } from './order/make-order.js';
 import { Parts, type LoaderPart } from './order/parts.js';
-import { BlockSource } from './reading/block-source.js';
 import { InRuns } from './reading/in-runs.js';
 import { jobOf } from './reading/job.js';
-import { accessesOf, Planner, sharesOf } from './reading/planner.js';
+import { originOf } from './reading/plan.js';
+import { blocksOf, Planner, sharesOf } from './reading/planner.js';
 import { Scattered } from './reading/scattered.js';
 import { orderHash, type LoaderState } from './state.js';
 import { makingOf } from './workers/making.js';
@@ -107,17 +107,16 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
     this.#position = job.start;
     this.batchesPerEpoch = sharesOf({ order, ...checked }, 0).batches;
     if (this.batchesPerEpoch === 0) refuseNoBatches(order, checked);
-    let blocks = 0;
-    const newId = () => blocks++;
+    let ids = 0;
+    const newId = () => ids++;
     const reading = reads === 'singly' ? new Scattered(parts, newId) : new InRuns(parts, runs(), newId);
     const planner = new Planner({ ...job, parts, reading });
-    const source = new BlockSource(parts);
-    const accesses = accessesOf(planner, (block) => source.planned(block));
+    const blocks = blocksOf(planner);
     this.#clairvoyant =
       clairvoyant &&
       new Clairvoyant({ ...clairvoyant, parts, job, signal: this.#ending.signal, clock: this.#clock });
-    const input = this.#clairvoyant?.whenPlanned(accesses) ?? accesses;
-    this.#prefetcher = new Prefetcher(source, input, { ...prefetch, signal });
+    const requests = this.#clairvoyant?.whenPlanned(blocks) ?? blocks;
+    this.#prefetcher = new Prefetcher(originOf(parts), requests, { ...prefetch, signal });
     const making = makingOf(parts, options, checked);
     this.#making = making;
     this.#epochs = new LoaderEpochs(this.#clock);
@@ -127,7 +126,6 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
       ahead: checked.ahead,
       next: () => planner.nextToMake(),
       take: (most) => this.#prefetcher.take(most),
-      onTaken: (block) => source.taken(block),
       make: (task) => making.make(task),
       drop: (block) => making.drop(block),
       keepsBlocks: this.#ordering.windowBytes !== undefined,

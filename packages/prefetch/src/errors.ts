@@ -37,6 +37,15 @@ export function rangeInvalidError(key: string, offset: number): TieredError {
   );
 }
 
+/** The error of a read by name, where requests are read that nobody can name. */
+export function noKeysError(key: string): TieredError {
+  return new TieredError(
+    'TIERED_CONFIG_INVALID',
+    `Reading ${JSON.stringify(key)}: this prefetcher reads requests, not keys; take its samples in order, or read the hierarchy.`,
+    { key },
+  );
+}
+
 /** The error of an object that was never read whole, because its size was different after each read. */
 export function keepsChangingError(key: string, reads: number): TieredError {
   return new TieredError(

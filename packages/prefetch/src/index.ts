@@ -10,6 +10,7 @@ export { type Limit, type Verdict } from './observe/verdict.js';
 export { type PrefetcherOptions } from './prefetcher-options.js';
 export { type PrefetcherProfile, type PrefetcherStats } from './prefetcher-stats.js';
 export { Prefetcher } from './prefetcher.js';
+export { type RequestInput, type RequestOrigin, type SampleRequest, type SampleSource } from './request.js';
 export { type Sample, type SampleReader, type SampleReadOptions } from './sample.js';
 export {
   listSequence,
@@ -20,7 +21,6 @@ export {
   type ShuffledSequenceOptions,
 } from './sequence/access-sequence.js';
 export { type AccessInput } from './sequence/access-input.js';
-export { type SampleSource } from './source.js';
 export { type SkippedSample } from './staging/skips.js';
 export {
   StagingBuffer,

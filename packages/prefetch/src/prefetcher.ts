@@ -6,17 +6,23 @@ import {
   type OperationOptions,
 } from '@tiered/core';
 import { assertCounts, configError, onAbort } from '@tiered/core/internal';
-import { prefetcherClosedError, rangeInvalidError } from './errors.js';
+import { noKeysError, prefetcherClosedError, rangeInvalidError } from './errors.js';
 import { levelsOf } from './observe/epochs.js';
 import { lendingOf, skipsOf, stagingOf, type PrefetcherOptions } from './prefetcher-options.js';
 import type { PrefetcherProfile, PrefetcherStats } from './prefetcher-stats.js';
+import {
+  keyedSourceOf,
+  requestsOf,
+  type RequestInput,
+  type RequestOrigin,
+  type SampleSource,
+} from './request.js';
 import { batchesOf, samplesOf, type LoopListener, type SampleTaker } from './sample-loop.js';
 import type { Sample, SampleReader, SampleReadOptions } from './sample.js';
 import { feedOf } from './sequence/access-feed.js';
 import { isIterable, sequenceOf, type AccessInput } from './sequence/access-input.js';
 import { fingerprintOf } from './sequence/fingerprint.js';
 import { BEGINNING } from './sequence/position.js';
-import type { SampleSource } from './source.js';
 import type { OpenedQueue } from './staging/producers.js';
 import type { SampleQueue } from './staging/sample-queue.js';
 import type { Skips } from './staging/skips.js';
@@ -51,7 +57,7 @@ const TURN_EVERY_MS = 5;
  */
 export class Prefetcher implements SampleReader {
   readonly #staging: StagingBuffer;
-  readonly #source: SampleSource;
+  readonly #origin: SampleSource | RequestOrigin;
   readonly #accesses: AccessInput;
   readonly #skips: Skips;
   readonly #clock: Clock;
@@ -81,22 +87,34 @@ export class Prefetcher implements SampleReader {
    * iterated, for the state of another sequence (other keys, another order or seed), and for a state where
    * the accesses are no sequence.
    */
-  constructor(source: SampleSource, accesses: AccessInput, options: PrefetcherOptions = {}) {
+  constructor(source: SampleSource, accesses: AccessInput, options?: PrefetcherOptions);
+  /**
+   * As above, for requests that read themselves. They come in order only: reads by name are
+   * `TIERED_CONFIG_INVALID`, and so is the option `resume`.
+   * @param origin What is known of where all of them are read from; `{}` if nothing is. Not a hierarchy: that
+   * reads keys.
+   */
+  constructor(origin: RequestOrigin, requests: RequestInput, options?: PrefetcherOptions);
+  constructor(
+    origin: SampleSource | RequestOrigin,
+    accesses: AccessInput | RequestInput,
+    options: PrefetcherOptions = {},
+  ) {
     const { priority = 1, clock = systemClock, signal, resume } = options;
     if (!isIterable(accesses))
       throw configError('accesses', 'an AccessSequence or an iterable of accesses', accesses);
     if (!(priority > 0 && priority < Infinity)) throw configError('priority', 'a positive number', priority);
     const remaining = resume === undefined ? accesses : remainingOf(sequenceOf(accesses), resume, 'resume');
     this.#staging = stagingOf(options);
-    this.#source = source;
+    this.#origin = origin;
     this.#accesses = accesses;
     this.#skips = skipsOf(options);
     this.#clock = clock;
     this.#turnedAt = clock.now();
-    this.#statsBefore = source.stats?.();
+    this.#statsBefore = origin.stats?.();
     this.#opened = openQueue(this.#staging, {
-      source,
-      accesses: (onReady) => feedOf(remaining, onReady),
+      origin,
+      requests: (onReady) => feedOf(remaining, requestsOf(origin), onReady),
       start: resume ?? BEGINNING,
       weight: priority,
       lending: lendingOf(options),
@@ -173,7 +191,8 @@ export class Prefetcher implements SampleReader {
    * mix versions.
    */
   stat(key: string, options: OperationOptions): ReturnType<SampleSource['stat']> {
-    return this.#source.stat(key, options);
+    const source = keyedSourceOf(this.#origin);
+    return source === undefined ? Promise.reject(noKeysError(key)) : source.stat(key, options);
   }
 
   batches(size: number): AsyncIterableIterator<readonly Sample[]> {
@@ -236,7 +255,7 @@ export class Prefetcher implements SampleReader {
   profile(): PrefetcherProfile {
     const profile = this.#staging.profile();
     const epochs = this.#opened.epochs();
-    const [before, now] = [this.#statsBefore, this.#source.stats?.()];
+    const [before, now] = [this.#statsBefore, this.#origin.stats?.()];
     const stats = before === undefined || now === undefined ? undefined : statsBetween(before, now);
     const { verdict } = epochs.findLast((epoch) => epoch.verdict.limit !== 'unknown') ?? profile;
     return { ...profile, verdict, levels: levelsOf(stats), epochs };

@@ -3,7 +3,7 @@ import { ReusedMemory } from '@tiered/prefetch/internal';
 import { invariant } from '@tiered/core/internal';
 import Denque from 'denque';
 import type { Parts } from '../order/parts.js';
-import type { BatchPlan, Block, HeldBytes } from '../reading/plan.js';
+import type { BatchPlan, HeldBytes } from '../reading/plan.js';
 import type { BatchTask, MadeBatch } from './task.js';
 
 /** A batch that is being made, or is there. */
@@ -21,7 +21,6 @@ export interface PipelineParts {
   readonly next: () => BatchPlan | undefined;
   /** Takes blocks from the prefetcher, in order. Fewer come at the end only. */
   readonly take: (most: number) => Promise<readonly Sample[]>;
-  readonly onTaken: (block: Block) => void;
   readonly make: (task: BatchTask) => Promise<MadeBatch>;
   readonly drop: (block: number) => void;
   /** Whether blocks outlive many batches, so that they must not hold memory of the prefetcher. */
@@ -104,14 +103,14 @@ export class Pipeline {
   }
 
   async #takeBlocks({ newBlocks }: BatchPlan): Promise<undefined> {
-    const { take, onTaken, keepsBlocks } = this.#parts;
+    const { take, keepsBlocks } = this.#parts;
     for (let at = 0; at < newBlocks.length;) {
       const samples = await take(newBlocks.length - at);
       invariant(samples.length > 0, 'the prefetcher ended before the plan');
       for (const sample of samples) {
         const block = newBlocks[at++];
-        invariant(block?.key === sample.key, `block ${sample.key} came in place of ${block?.key}`);
-        onTaken(block);
+        const isNext = block?.epoch === sample.epoch && block.position === sample.position;
+        invariant(isNext, `block ${sample.position} of epoch ${sample.epoch} came in place of another`);
         block.hold(keepsBlocks ? this.#keep(sample) : sample);
       }
     }

@@ -69,7 +69,7 @@ export function figuresOf({
   begun,
 }: FiguresParts): LoaderFigures {
   const { batchSize, ranks, rank, workers } = options;
-  const [hierarchy, ...others] = new Set(parts.list.map(({ samples }) => samples.hierarchy));
+  const [hierarchy, ...others] = parts.hierarchies;
   const read = others.length > 0 ? undefined : hierarchy?.stats();
   const isWhole =
     ranks === 1 && parts.list.every(({ only, weight }) => only === undefined && weight === undefined);

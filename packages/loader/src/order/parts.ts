@@ -1,3 +1,4 @@
+import type { Hierarchy } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import type { SampleSet } from '@tiered/formats';
 
@@ -49,6 +50,11 @@ export class Parts<S = unknown> {
     const firsts = [0];
     for (const size of this.sizes) firsts.push((firsts.at(-1) ?? 0) + size);
     this.#firsts = firsts;
+  }
+
+  /** Those that parts are read from, each once. */
+  get hierarchies(): readonly Hierarchy[] {
+    return [...new Set(this.list.map(({ samples }) => samples.hierarchy))];
   }
 
   /** Samples of all parts. */

@@ -1,3 +1,4 @@
+import { invariant } from '@tiered/core/internal';
 import type { Located, Parts } from '../order/parts.js';
 import { Block } from './plan.js';
 import type { Runs } from './runs.js';
@@ -68,11 +69,13 @@ export class InRuns {
 
   #newBlock(part: number, run: number, uses: number): Block {
     const samples = this.#parts.list[part]?.samples;
+    invariant(samples !== undefined, `there is no part ${part}`);
     const runs = this.#runs[part];
     const offset = runs?.offsetOf(run) ?? 0;
-    const object = samples?.objectOf(runs?.firstRecordOf(run) ?? 0) ?? 0;
-    const key = samples?.keys[object] ?? '';
-    const block = new Block(this.#newId(), part, [{ key, offset, length: runs?.bytesOf(run) ?? 0, at: 0 }]);
+    const object = samples.objectOf(runs?.firstRecordOf(run) ?? 0);
+    const key = samples.keys[object] ?? '';
+    const span = { key, offset, length: runs?.bytesOf(run) ?? 0, at: 0 };
+    const block = new Block(this.#newId(), samples.hierarchy, [span]);
     block.left = uses;
     return block;
   }

@@ -124,18 +124,16 @@ function* plansOf({ parts, reading, ...job }: PlannerParts): Generator<BatchPlan
   return undefined;
 }
 
-/** The blocks of plans as accesses of a prefetcher. */
-export function* accessesOf(
-  planner: Planner,
-  onPlanned: (block: Block) => void,
-): Generator<{ readonly key: string; readonly epoch: number; readonly position: number }> {
+/** The blocks of plans, in the order in which a prefetcher reads them. */
+export function* blocksOf(planner: Planner): Generator<Block> {
   let position = 0;
   let epoch: number | undefined;
   for (let plan = planner.nextToRead(); plan !== undefined; plan = planner.nextToRead()) {
     if (plan.epoch !== epoch) [epoch, position] = [plan.epoch, 0];
     for (const block of plan.newBlocks) {
-      onPlanned(block);
-      yield { key: block.key, epoch: plan.epoch, position: position++ };
+      block.epoch = plan.epoch;
+      block.position = position++;
+      yield block;
     }
   }
 }

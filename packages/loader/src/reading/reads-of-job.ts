@@ -44,8 +44,8 @@ export async function readsOf(
 }
 
 /** @throws TieredError `TIERED_CONFIG_INVALID` for parts of several hierarchies. */
-export function hierarchyOf({ list }: Parts): Hierarchy {
-  const [hierarchy, ...others] = new Set(list.map(({ samples }) => samples.hierarchy));
+export function hierarchyOf({ hierarchies }: Parts): Hierarchy {
+  const [hierarchy, ...others] = hierarchies;
   if (hierarchy !== undefined && others.length === 0) return hierarchy;
   throw configError('clairvoyant', 'parts of one hierarchy', `${1 + others.length}`);
 }

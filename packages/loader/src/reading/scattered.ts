@@ -41,7 +41,7 @@ export class Scattered {
         const i = order[end++] ?? 0;
         starts[i] = building.add(records[i] ?? 0);
       }
-      const block = new Block(this.#newId(), part, building.spans());
+      const block = new Block(this.#newId(), set.hierarchy, building.spans());
       block.left = end - from;
       for (let at = from; at < end; at++) blocks[order[at] ?? 0] = block;
       newBlocks.push(block);

@@ -1,7 +1,7 @@
 import { statsBetween, type Clock, type HierarchyStats } from '@tiered/core';
 import { figuresOf, type Figures, type Settings } from './figures.js';
 import { Meter } from './meter.js';
-import type { SampleSource } from '../source.js';
+import type { RequestOrigin } from '../request.js';
 import { verdictOf, type Verdict } from './verdict.js';
 
 /** How many epochs are kept: the last ones. */
@@ -38,16 +38,16 @@ export class Epochs {
   /** Counts for the epoch that consumers are in. */
   meter: Meter;
   readonly #clock: Clock;
-  readonly #source: SampleSource;
+  readonly #origin: RequestOrigin;
   #statsBefore: HierarchyStats | undefined;
   #epoch: number | undefined;
   #hasEnded = false;
   readonly #ended: EpochProfile[] = [];
 
-  constructor(clock: Clock, source: SampleSource) {
+  constructor(clock: Clock, origin: RequestOrigin) {
     this.#clock = clock;
-    this.#source = source;
-    this.#statsBefore = source.stats?.();
+    this.#origin = origin;
+    this.#statsBefore = origin.stats?.();
     this.meter = new Meter(clock);
   }
 
@@ -64,7 +64,7 @@ export class Epochs {
     if (this.#hasEnded) return;
     if (this.#epoch !== undefined && epoch > this.#epoch) {
       this.#keep(this.#profile(this.#epoch, settings, longer));
-      this.#statsBefore = this.#source.stats?.();
+      this.#statsBefore = this.#origin.stats?.();
       this.meter = new Meter(this.#clock, this.meter);
     }
     this.#epoch = Math.max(epoch, this.#epoch ?? 0);
@@ -90,7 +90,7 @@ export class Epochs {
 
   #profile(epoch: number, settings: Settings, longer: Meter): EpochProfile {
     const figures = figuresOf(this.meter, settings, longer);
-    const [before, now] = [this.#statsBefore, this.#source.stats?.()];
+    const [before, now] = [this.#statsBefore, this.#origin.stats?.()];
     const stats = before === undefined || now === undefined ? undefined : statsBetween(before, now);
     const verdict = verdictOf(figures, stats);
     return { ...figures, epoch, levels: levelsOf(stats), verdict };

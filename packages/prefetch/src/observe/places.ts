@@ -1,11 +1,10 @@
+import type { RequestOrigin, SampleRequest } from '../request.js';
 import { Scaling } from './scaling.js';
-import type { SampleSource } from '../source.js';
 
 /** Where samples are read from: 0 is the source, and 1 + n is tier n. */
 export type Place = number;
 
 const SOURCE: Place = 0;
-const UNKNOWN_ID = -1;
 
 /** What was read from one place. */
 export interface PlaceReads {
@@ -31,15 +30,13 @@ export function slower(one: Place, other: Place): Place {
 }
 
 /**
- * Returns a function that says from where a hierarchy is going to read an object. It answers the source if
- * the hierarchy does not tell.
+ * Returns a function that says from where a request is going to be read. It answers the source if the request
+ * does not tell.
  */
-export function placesOf(source: SampleSource): (key: string) => Place {
-  const tiers = source.stats?.().tiers.length ?? 0;
-  return (key) => {
-    const { namespace } = source;
-    const id = tiers === 0 ? UNKNOWN_ID : (namespace?.find(key) ?? UNKNOWN_ID);
-    const level = id === UNKNOWN_ID ? undefined : namespace?.levelOf?.(id);
+export function placesOf(origin: RequestOrigin): (request: SampleRequest) => Place {
+  const tiers = origin.stats?.().tiers.length ?? 0;
+  return (request) => {
+    const level = tiers === 0 ? undefined : request.where?.();
     return level === undefined || level >= tiers ? SOURCE : level + 1;
   };
 }

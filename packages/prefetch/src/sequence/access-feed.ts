@@ -1,14 +1,14 @@
-import { configError } from '@tiered/core/internal';
 import Denque from 'denque';
+import type { RequestOf, SampleRequest } from '../request.js';
 import type { Access } from './access-sequence.js';
 
-/** Accesses as the look-ahead asks for them. */
-export interface AccessFeed {
+/** The requests of a sequence, as the look-ahead asks for them. */
+export interface RequestFeed {
   /**
-   * Returns the next access; `later` if it has not come yet, undefined at the end.
+   * Returns the next request; `later` if it has not come yet, undefined at the end.
    * @throws The error of the sequence.
    */
-  next(): Access | 'later' | undefined;
+  next(): SampleRequest | 'later' | undefined;
   /** Ends the feed before the end of the sequence. Never throws. */
   leave(): void;
 }
@@ -19,28 +19,36 @@ export interface AccessFeed {
  */
 const STREAMED_AHEAD = 256;
 
-/** @param onReady Called when `next` would no longer return `later`. */
+/**
+ * @param requestOf Makes the requests.
+ * @param onReady Called when `next` would no longer return `later`.
+ */
 export function feedOf(
   accesses: Iterable<Access | string> | AsyncIterable<Access | string>,
+  requestOf: RequestOf,
   onReady: () => void,
-): AccessFeed {
-  return Symbol.iterator in accesses ? new IteratorFeed(accesses) : new StreamFeed(accesses, onReady);
+): RequestFeed {
+  return Symbol.iterator in accesses
+    ? new IteratorFeed(accesses, requestOf)
+    : new StreamFeed(accesses, requestOf, onReady);
 }
 
 /** Accesses that are there when they are asked for. */
-class IteratorFeed implements AccessFeed {
+class IteratorFeed implements RequestFeed {
   readonly #accesses: Iterable<Access | string>;
+  readonly #requestOf: RequestOf;
   #iterator: Iterator<Access | string> | undefined;
   #count = 0;
 
-  constructor(accesses: Iterable<Access | string>) {
+  constructor(accesses: Iterable<Access | string>, requestOf: RequestOf) {
     this.#accesses = accesses;
+    this.#requestOf = requestOf;
   }
 
-  next(): Access | undefined {
+  next(): SampleRequest | undefined {
     this.#iterator ??= this.#accesses[Symbol.iterator]();
     const step = this.#iterator.next();
-    return step.done === true ? undefined : accessOf(step.value, this.#count++);
+    return step.done === true ? undefined : this.#requestOf(step.value, this.#count++);
   }
 
   leave(): void {
@@ -53,10 +61,11 @@ class IteratorFeed implements AccessFeed {
 }
 
 /** Accesses that come from a stream, one asked for at a time. */
-class StreamFeed implements AccessFeed {
+class StreamFeed implements RequestFeed {
   readonly #accesses: AsyncIterable<Access | string>;
+  readonly #requestOf: RequestOf;
   readonly #onReady: () => void;
-  readonly #ready = new Denque<Access>();
+  readonly #ready = new Denque<SampleRequest>();
   #iterator: AsyncIterator<Access | string> | undefined;
   #count = 0;
   #isPulling = false;
@@ -64,15 +73,16 @@ class StreamFeed implements AccessFeed {
   #isOver = false;
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(accesses: AsyncIterable<Access | string>, onReady: () => void) {
+  constructor(accesses: AsyncIterable<Access | string>, requestOf: RequestOf, onReady: () => void) {
     this.#accesses = accesses;
+    this.#requestOf = requestOf;
     this.#onReady = onReady;
   }
 
-  next(): Access | 'later' | undefined {
-    const access = this.#ready.shift();
+  next(): SampleRequest | 'later' | undefined {
+    const request = this.#ready.shift();
     if (this.#ready.length <= STREAMED_AHEAD / 2) void this.#pull();
-    if (access !== undefined) return access;
+    if (request !== undefined) return request;
     if (this.#failure !== undefined) throw this.#failure.error;
     return this.#isOver ? undefined : 'later';
   }
@@ -101,7 +111,7 @@ class StreamFeed implements AccessFeed {
       const step = await this.#iterator.next();
       if (this.#isOver) return;
       if (step.done === true) this.#isOver = true;
-      else this.#ready.push(accessOf(step.value, this.#count++));
+      else this.#ready.push(this.#requestOf(step.value, this.#count++));
     } catch (error) {
       this.#isOver = true;
       this.#failure = { error };
@@ -115,10 +125,4 @@ class StreamFeed implements AccessFeed {
       // As in IteratorFeed.
     }
   }
-}
-
-function accessOf(item: Access | string, position: number): Access {
-  if (typeof item === 'string') return { key: item, epoch: 0, position };
-  if (typeof (item as Access | undefined)?.key === 'string') return item;
-  throw configError('accesses', 'keys, or objects with key, epoch and position', item);
 }

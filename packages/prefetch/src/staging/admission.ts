@@ -1,9 +1,9 @@
 import { tooLargeError } from '@tiered/core/internal';
 import { prefetchChannel } from '@tiered/core/tracing';
-import type { Access } from '../sequence/access-sequence.js';
+import { identityOf, type SampleRequest } from '../request.js';
 import { NO_BLOCK, type Block } from './arena.js';
 import { Entry } from './entry.js';
-import type { LookAhead, Upcoming } from './look-ahead.js';
+import type { LookAhead, SizeFailure } from './look-ahead.js';
 import type { QueuePorts } from './queue-ports.js';
 import type { Room } from './room.js';
 import type { Skips } from './skips.js';
@@ -26,7 +26,7 @@ export interface AdmissionParts {
   readonly room: Room;
   readonly skips: Skips;
   /** Whether an entry is held for a consumer that reads its object by name, so that nobody else reads it. */
-  readonly hold: (entry: Entry, failure: Upcoming['failure']) => boolean;
+  readonly hold: (entry: Entry, failure: SizeFailure) => boolean;
   /** Called for each entry that is there or has failed. */
   readonly onSettled: (entry: Entry) => void;
 }
@@ -43,8 +43,8 @@ export class Admission {
   repeated = 0;
   /** Whether the next sample had no room when it was last looked at. */
   isFull = false;
-  /** The access that was looked at last, so that one without room is reported only once. */
-  #refused: Access | undefined;
+  /** The request that was looked at last, so that one without room is reported only once. */
+  #refused: SampleRequest | undefined;
   /**
    * The entry that stands for the failure of the sequence itself. It is not a sample, and is never skipped.
    */
@@ -56,8 +56,8 @@ export class Admission {
 
   /** Bytes of the object that comes next, if that is known. */
   get upcomingBytes(): number | undefined {
-    const next = this.#peek();
-    return next?.failure === undefined ? next?.size : undefined;
+    const { ahead } = this.#parts;
+    return this.#peek() === undefined || ahead.failure !== undefined ? undefined : ahead.size;
   }
 
   /**
@@ -65,24 +65,26 @@ export class Admission {
    * that are to be read.
    */
   admit(limits: BatchLimits): Entry[] {
-    const { ports, window, room, hold } = this.#parts;
+    const { ports, ahead, window, room, hold } = this.#parts;
     const batch: Entry[] = [];
     let bytes = 0;
     this.isFull = false;
     while (batch.length < limits.samples && !room.areProducersBusy) {
       const next = this.#peek();
-      if (next === undefined || (batch.length > 0 && bytes + next.size > limits.bytes)) break;
-      const block = this.#blockFor(next);
+      // Known until it is entered.
+      const { size, failure } = ahead;
+      if (next === undefined || (batch.length > 0 && bytes + size > limits.bytes)) break;
+      const block = this.#blockFor(next, size);
       this.isFull = block === undefined;
-      if (block === undefined && this.#refused !== next.access) ports.flow.refused();
-      this.#refused = next.access;
+      if (block === undefined && this.#refused !== next) ports.flow.refused();
+      this.#refused = next;
       if (block === undefined) break;
-      const same = window.find(next.access.key);
-      const entry = this.#traced(this.#enter(next.access, next.size, block));
-      bytes += next.size;
-      if (hold(entry, next.failure)) continue;
+      const same = window.find(identityOf(next));
+      const entry = this.#traced(this.#enter(next, size, block));
+      bytes += size;
+      if (hold(entry, failure)) continue;
       // An object that is already there, or on its way, is not read again.
-      if (next.failure !== undefined) this.fail(entry, next.failure.error);
+      if (failure !== undefined) this.fail(entry, failure.error);
       else if (same?.state === 'reading' || same?.state === 'ready') {
         entry.follow(same);
         this.repeated += 1;
@@ -107,7 +109,7 @@ export class Admission {
     return entry === this.#broken;
   }
 
-  #peek(): Upcoming | undefined {
+  #peek(): SampleRequest | undefined {
     const { ahead } = this.#parts;
     try {
       return ahead.peek();
@@ -120,11 +122,11 @@ export class Admission {
     }
   }
 
-  #blockFor({ access, size }: Upcoming): Block | undefined {
+  #blockFor(request: SampleRequest, size: number): Block | undefined {
     try {
       return this.#parts.room.take(size);
     } catch (error) {
-      this.fail(this.#traced(this.#enter(access, 0, NO_BLOCK)), tooLargeError(access.key, size, error));
+      this.fail(this.#traced(this.#enter(request, 0, NO_BLOCK)), tooLargeError(request.key, size, error));
       return undefined;
     }
   }
@@ -135,10 +137,10 @@ export class Admission {
     return entry;
   }
 
-  #enter(access: Access, size: number, block: Block): Entry {
+  #enter(request: SampleRequest, size: number, block: Block): Entry {
     const { ahead, ports, window, onSettled } = this.#parts;
     ahead.advance();
-    const entry = new Entry(access, size, this.count, block, ports.memory, onSettled);
+    const entry = new Entry(request, size, this.count, block, ports.memory, onSettled);
     this.count += 1;
     window.add(entry);
     return entry;

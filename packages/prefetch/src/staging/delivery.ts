@@ -45,7 +45,7 @@ export class Delivery {
    */
   get next(): Access | undefined {
     const { window, ahead } = this.#parts;
-    return window.head()?.access ?? ahead.access;
+    return window.head()?.request ?? ahead.request;
   }
 
   /**
@@ -69,7 +69,7 @@ export class Delivery {
   takeNow(epoch: number | undefined): Sample | undefined {
     const { window, waiters, skips, failure } = this.#parts;
     const head = window.head();
-    if (head?.state !== 'ready' || (epoch !== undefined && epoch !== head.access.epoch)) return undefined;
+    if (head?.state !== 'ready' || (epoch !== undefined && epoch !== head.request.epoch)) return undefined;
     if (failure() !== undefined || skips.isTelling || waiters.first()) return undefined;
     this.isInOrder = true;
     return this.#collect(1, epoch)?.[0];
@@ -106,7 +106,7 @@ export class Delivery {
     const samples: Sample[] = [];
     let bytes = 0;
     for (let head = window.head(); head !== undefined && samples.length < most; head = window.head()) {
-      if (head.state !== 'ready' || (samples[0]?.epoch ?? head.access.epoch) !== head.access.epoch) break;
+      if (head.state !== 'ready' || (samples[0]?.epoch ?? head.request.epoch) !== head.request.epoch) break;
       const size = head.bytes.byteLength;
       try {
         samples.push(lender.lend(head, window));
@@ -129,10 +129,10 @@ export class Delivery {
   #skipFailed(epoch: number | undefined): void {
     const { window, skips, work, failure, isBroken, end } = this.#parts;
     for (let head = window.head(); head?.state === 'failed'; head = window.head()) {
-      const { access, error } = head;
+      const { request, error } = head;
       // Samples after this epoch are not for this consumer.
-      if (epoch !== undefined && access.epoch !== epoch) return;
-      const reason = isBroken(head) ? { error } : skips.skip(access, error);
+      if (epoch !== undefined && request.epoch !== epoch) return;
+      const reason = isBroken(head) ? { error } : skips.skip(request, error);
       if (reason !== undefined) end(reason.error);
       // Whoever was told may have ended it as well, which has taken this one out.
       const failed = failure();

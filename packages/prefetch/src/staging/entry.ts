@@ -1,5 +1,5 @@
 import { invariant, tooLargeError } from '@tiered/core/internal';
-import type { Access } from '../sequence/access-sequence.js';
+import type { SampleRequest } from '../request.js';
 import type { Block } from './arena.js';
 import type { MemoryPort } from './queue-ports.js';
 import type { TracedSample } from './traced-sample.js';
@@ -11,8 +11,8 @@ export type EntryState = 'reading' | 'ready' | 'failed' | 'gone';
 
 /** A sample that was admitted: it has memory, and is being read or waits for its consumer. */
 export class Entry {
-  readonly access: Access;
-  /** Bytes of the object, as far as they were known when it was admitted. */
+  readonly request: SampleRequest;
+  /** Bytes of the request, as far as they were known when it was admitted. */
   readonly size: number;
   /** Its place in the queue, counted from 0. */
   readonly order: number;
@@ -37,14 +37,14 @@ export class Entry {
    * @param onSettled Called when it is ready or has failed, after the callbacks of `whenSettled`.
    */
   constructor(
-    access: Access,
+    request: SampleRequest,
     size: number,
     order: number,
     block: Block,
     memory: Pick<MemoryPort, 'outside'>,
     onSettled: (entry: Entry) => void,
   ) {
-    this.access = access;
+    this.request = request;
     this.size = size;
     this.order = order;
     this.#block = block;
@@ -67,7 +67,7 @@ export class Entry {
     try {
       return this.#memory.outside(bytes);
     } catch (error) {
-      throw tooLargeError(this.access.key, bytes, error);
+      throw tooLargeError(this.request.key, bytes, error);
     }
   }
 

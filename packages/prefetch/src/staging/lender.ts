@@ -69,7 +69,7 @@ class Loan extends LentSample {
     at: number,
     takeBack: TakeBack,
   ) {
-    super(entry.access, own ?? entry.bytes);
+    super(entry.request, own ?? entry.bytes);
     this.block = block;
     this.own = own;
     this.bytes = entry.bytes.byteLength;
@@ -108,15 +108,15 @@ export class Lender {
    * @throws TieredError `TIERED_TOO_LARGE` if there is no memory for a copy.
    */
   lend(entry: Entry, window: Window): Sample {
-    const { access, bytes } = entry;
+    const { request, bytes } = entry;
     if (this.#lending === 'copies') {
-      const copy = new CopiedSample(access, bytes);
+      const copy = new CopiedSample(request, bytes);
       window.remove(entry).free();
       // Not at once: whoever is told may serve the consumer that this is for.
       queueMicrotask(this.#onRelease);
       return copy;
     }
-    const own = this.#lending === 'detached' ? copyOf(access.key, bytes) : undefined;
+    const own = this.#lending === 'detached' ? copyOf(request.key, bytes) : undefined;
     const loan = new Loan(entry, window.remove(entry), own, this.#lent.length, this.#takeBack);
     this.#lent.push(loan);
     this.bytes += loan.bytes;

@@ -1,16 +1,10 @@
-import type { AccessFeed } from '../sequence/access-feed.js';
+import { askedSizeOf, type SampleRequest } from '../request.js';
+import type { RequestFeed } from '../sequence/access-feed.js';
 import type { Access } from '../sequence/access-sequence.js';
 import type { StartPosition } from '../sequence/position.js';
-import { sizeOf, type SampleSource } from '../source.js';
 
-/** The next access, with what is known of its object. */
-export interface Upcoming {
-  readonly access: Access;
-  /** Bytes of the object. */
-  readonly size: number;
-  /** Why its size is not known. */
-  readonly failure?: { readonly error: unknown };
-}
+/** Why a size is not known, if that is so. */
+export type SizeFailure = { readonly error: unknown } | undefined;
 
 /**
  * The most reads by name ahead of the sequence that are remembered. Objects of further ones are read twice.
@@ -19,33 +13,32 @@ const MOST_EARLY = 65_536;
 
 /** What a look-ahead works with. */
 export interface LookAheadParts {
-  readonly source: SampleSource;
-  /** Makes the feed, which calls back when an access has come. */
-  readonly accesses: (onReady: () => void) => AccessFeed;
+  /** Makes the feed, which calls back when a request has come. */
+  readonly requests: (onReady: () => void) => RequestFeed;
   /** Where to begin, and what consumers had already when the sequence was resumed. */
   readonly start: StartPosition;
   readonly signal: AbortSignal;
-  /** Called when an object's size has come from the source, or an access from the sequence. */
+  /** Called when a size was told, or a request has come from the sequence. */
   readonly onKnown: () => void;
-  /** Called for an access that is passed over, because a consumer had it before its turn. */
-  readonly onPassed: (access: Access) => void;
+  /** Called for a request that is passed over, because a consumer had it before its turn. */
+  readonly onPassed: (request: SampleRequest) => void;
 }
 
-/** Walks the accesses of a sequence, and knows the size of the next object before it is read. */
+/** Walks the requests of a sequence, and knows the size of the next one before it is read. */
 export class LookAhead {
   readonly #parts: LookAheadParts;
-  readonly #feed: AccessFeed;
+  readonly #feed: RequestFeed;
   /** Objects that a consumer has read by name before their turn came, and how often. */
   readonly #early: Map<string, number>;
   /** Accesses that consumers had before the sequence was resumed, as `epoch position`. */
   readonly #taken: Set<string>;
-  #access: Access | undefined;
-  /** The last access that came, also one that was passed over. */
+  #request: SampleRequest | undefined;
+  /** The last request that came, also one that was passed over. */
   #last: Pick<Access, 'epoch' | 'position'>;
-  /** Bytes of its object, if they are known. */
+  /** Bytes of the next one, if they are known. */
   #size: number | undefined;
   /** Why they are not. */
-  #sizeFailure: { readonly error: unknown } | undefined;
+  #sizeFailure: SizeFailure;
   /** The error of the sequence itself. */
   #failure: { readonly error: unknown } | undefined;
   #isAsking = false;
@@ -55,35 +48,36 @@ export class LookAhead {
     const { taken, early, epoch, position } = parts.start;
     this.#last = { epoch, position: position - 1 };
     this.#parts = parts;
-    this.#feed = parts.accesses(parts.onKnown);
+    this.#feed = parts.requests(parts.onKnown);
     this.#early = new Map(Object.entries(early));
     this.#taken = new Set(taken.map(([epoch, position]) => `${epoch} ${position}`));
   }
 
-  /** Whether the sequence has no more accesses. */
+  /** Whether the sequence has no more requests. */
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** The access whose turn it is; undefined at the end, and while the sequence has not given it yet. */
-  get access(): Access | undefined {
-    if (this.#access !== undefined || this.#ended || this.#failure !== undefined) return this.#access;
+  /** The request whose turn it is; undefined at the end, and while the sequence has not given it yet. */
+  get request(): SampleRequest | undefined {
+    if (this.#request !== undefined || this.#ended || this.#failure !== undefined) return this.#request;
     try {
       const next = this.#step();
       if (next === 'later') return undefined;
-      this.#access = next;
+      this.#request = next;
       this.#ended = next === undefined;
     } catch (error) {
-      // `peek` throws it, in the place of an access that nobody knows.
+      // `peek` throws it, in the place of a request that nobody knows.
       this.#failure = { error };
     }
-    return this.#access;
+    return this.#request;
   }
 
-  /** The access whose turn it is; if the sequence failed to tell it, its place, for no key. */
-  get place(): Access {
+  /** The request whose turn it is; if the sequence failed to tell it, one in its place that reads nothing. */
+  get place(): SampleRequest {
     const { epoch, position } = this.#last;
-    return this.access ?? { key: '', epoch, position: position + 1 };
+    const readInto = () => Promise.resolve(0);
+    return this.request ?? { key: '', epoch, position: position + 1, size: 0, readInto };
   }
 
   /** Accesses to come that consumers had before the sequence was resumed. */
@@ -99,33 +93,42 @@ export class LookAhead {
     return Object.fromEntries(this.#early);
   }
 
+  /** Bytes of the request that `peek` returned; 0 if they cannot be known. */
+  get size(): number {
+    return this.#size ?? 0;
+  }
+
+  /** Why the size of the request that `peek` returned is not known. */
+  get failure(): SizeFailure {
+    return this.#sizeFailure;
+  }
+
   /**
-   * Returns the access whose turn it is; undefined at the end, or until the sequence has given it and the
-   * source its size.
+   * Returns the request whose turn it is; undefined at the end, or until the sequence has given it and its
+   * size is known.
    * @throws The error of the sequence.
    */
-  peek(): Upcoming | undefined {
-    const { access } = this;
+  peek(): SampleRequest | undefined {
+    const { request } = this;
     if (this.#failure !== undefined) throw this.#failure.error;
-    if (access === undefined) return undefined;
-    if (this.#sizeFailure !== undefined) return { access, size: 0, failure: this.#sizeFailure };
-    this.#size ??= sizeOf(this.#parts.source, access.key);
-    if (this.#size !== undefined) return { access, size: this.#size };
-    this.#ask(access);
+    if (request === undefined || this.#sizeFailure !== undefined) return request;
+    this.#size ??= request.size;
+    if (this.#size !== undefined) return request;
+    this.#ask(request);
     return undefined;
   }
 
-  /** The access whose turn it was is being read. */
+  /** The request whose turn it was is being read. */
   advance(): void {
-    this.#access = undefined;
+    this.#request = undefined;
     this.#size = undefined;
     this.#sizeFailure = undefined;
   }
 
   /** An object was read by name to its end, and was not admitted: it is passed over when its turn comes. */
   readEarly(key: string): void {
-    if (this.#access?.key === key) {
-      this.#parts.onPassed(this.#access);
+    if (this.#request?.key === key) {
+      this.#parts.onPassed(this.#request);
       this.advance();
       return;
     }
@@ -136,11 +139,11 @@ export class LookAhead {
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#access = undefined;
+    this.#request = undefined;
     this.#feed.leave();
   }
 
-  #step(): Access | 'later' | undefined {
+  #step(): SampleRequest | 'later' | undefined {
     for (;;) {
       const next = this.#feed.next();
       if (next === undefined || next === 'later') return next;
@@ -159,17 +162,17 @@ export class LookAhead {
     return early > 0;
   }
 
-  #ask(access: Access): void {
+  #ask(request: SampleRequest): void {
     if (this.#isAsking) return;
     this.#isAsking = true;
     const answered = (take: () => void) => {
       this.#isAsking = false;
       // Else it was read by name in the meantime.
-      if (this.#access === access) take();
+      if (this.#request === request) take();
       this.#parts.onKnown();
     };
-    void this.#parts.source.stat(access.key, { signal: this.#parts.signal }).then(
-      ({ size }) => answered(() => (this.#size = size)),
+    void askedSizeOf(request, { signal: this.#parts.signal }).then(
+      (size) => answered(() => (this.#size = size)),
       (error: unknown) => answered(() => (this.#sizeFailure = { error })),
     );
   }

@@ -1,8 +1,9 @@
 import { OperationScope, raceAbort } from '@tiered/core/internal';
 import type { Entry } from './entry.js';
 import type { Taken } from './queue-ports.js';
+import { noKeysError } from '../errors.js';
+import { sizeOf, type SampleSource } from '../request.js';
 import type { SampleReadOptions } from '../sample.js';
-import { sizeOf, type SampleSource } from '../source.js';
 import type { Waiters } from './waiters.js';
 import type { Window } from './window.js';
 
@@ -11,7 +12,8 @@ type Failure = { readonly error: unknown } | undefined;
 
 /** What reads by name need from their queue. */
 export interface NamedReadsParts {
-  readonly source: SampleSource;
+  /** What keys are read from; undefined where there are none. */
+  readonly source: SampleSource | undefined;
   readonly window: Window;
   readonly waiters: Waiters;
   /** What the queue ended with. */
@@ -67,6 +69,7 @@ export class NamedReads {
     const { offset = 0, signal } = options;
     signal?.throwIfAborted();
     this.#throwIfEnded();
+    if (source === undefined) throw noKeysError(key);
     // A reader of a file asks once more after the end; that call takes nothing.
     if (offset > 0 && offset >= (sizeOf(source, key) ?? Infinity)) return 0;
     for (let entry = window.find(key); entry !== undefined; entry = window.find(key)) {
@@ -75,7 +78,7 @@ export class NamedReads {
       // Else another consumer was faster; the object may be there a second time.
       if (count !== undefined) return count;
     }
-    return this.#bypass(key, target, offset, signal);
+    return this.#bypass(source, key, target, offset, signal);
   }
 
   /** Ends the reads from the source. Resolves when none writes to its target any more. Idempotent. */
@@ -90,7 +93,7 @@ export class NamedReads {
    * held.
    */
   hold(entry: Entry, failure: Failure): boolean {
-    const read = this.#underWay.get(entry.access.key)?.find((each) => each.entry === undefined);
+    const read = this.#underWay.get(entry.request.key)?.find((each) => each.entry === undefined);
     if (read === undefined) return false;
     read.entry = entry;
     read.failure = failure;
@@ -120,24 +123,25 @@ export class NamedReads {
   }
 
   #copy(entry: Entry, target: Uint8Array, offset: number): number {
-    const { bytes, access } = entry;
+    const { bytes, request } = entry;
     const part = bytes.subarray(offset, offset + target.byteLength);
     target.set(part);
     if (reachesEnd(offset, part.byteLength, bytes.byteLength)) {
       this.#parts.window.remove(entry).free();
-      this.#parts.onTaken({ samples: 1, bytes: bytes.byteLength, epoch: access.epoch });
+      this.#parts.onTaken({ samples: 1, bytes: bytes.byteLength, epoch: request.epoch });
     }
     return part.byteLength;
   }
 
   /** Reads an object from the source, because it was not admitted. */
   async #bypass(
+    source: SampleSource,
     key: string,
     target: Uint8Array,
     offset: number,
     signal: AbortSignal | undefined,
   ): Promise<number> {
-    const { source, waiters, onBypass } = this.#parts;
+    const { waiters, onBypass } = this.#parts;
     const isPart = offset + target.byteLength < (sizeOf(source, key) ?? 0);
     const reservation = isPart ? undefined : this.#reserve(key);
     onBypass();
@@ -147,7 +151,7 @@ export class NamedReads {
       const count = await waiters.during(read);
       // A source that knows no sizes is asked only where the target is too full to tell.
       const known = count < target.byteLength ? offset + count : sizeOf(source, key);
-      const size = known ?? (await this.#askForSize(key, signal));
+      const size = known ?? (await this.#askForSize(source, key, signal));
       // The state of a queue that has ended does not change any more.
       this.#throwIfEnded();
       isTaken = reachesEnd(offset, count, size);
@@ -174,9 +178,9 @@ export class NamedReads {
    * Returns the bytes of an object, or more than any has if its size is not known. An unknown size fails no
    * read, as the bytes have been read.
    */
-  async #askForSize(key: string, signal: AbortSignal | undefined): Promise<number> {
+  async #askForSize(source: SampleSource, key: string, signal: AbortSignal | undefined): Promise<number> {
     try {
-      return (await this.#call(signal, (under) => this.#parts.source.stat(key, { signal: under }))).size;
+      return (await this.#call(signal, (under) => source.stat(key, { signal: under }))).size;
     } catch {
       signal?.throwIfAborted();
       return Infinity;
@@ -213,7 +217,7 @@ export class NamedReads {
     }
     entry.succeed(entry.bytes);
     window.remove(entry).free();
-    onTaken({ samples: 0, bytes: 0, epoch: entry.access.epoch });
+    onTaken({ samples: 0, bytes: 0, epoch: entry.request.epoch });
   }
 
   #throwIfEnded(): void {

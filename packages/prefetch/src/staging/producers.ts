@@ -92,13 +92,13 @@ export class Producers {
   }
 
   open({ weight, onEnd, ...parts }: OpenParts): OpenedQueue {
-    const { source } = parts;
-    this.#readsAtOnce = Math.max(this.#readsAtOnce, source.readsAtOnce ?? Infinity);
-    const epochs = new Epochs(this.#clock, source);
+    const { origin } = parts;
+    this.#readsAtOnce = Math.max(this.#readsAtOnce, origin.readsAtOnce ?? Infinity);
+    const epochs = new Epochs(this.#clock, origin);
     const memory = new QueueMemory(this.#parts.memoryBytes, this.#memory);
     const ports = { memory, work: this.#workOf(() => served, onEnd), flow: this.#flowOf(() => served) };
     const queue = new SampleQueue({ ...parts, clock: this.#clock, ports });
-    const served: ServedQueue = new ServedQueue({ source, queue, memory, epochs, weight });
+    const served: ServedQueue = new ServedQueue({ origin, queue, memory, epochs, weight });
     this.#queues.add(served);
     this.#share();
     // Not at once: prefetchers that are made one after the other share from the start.
@@ -226,9 +226,7 @@ export class Producers {
     // Only fast storage is read in batches: its ends stand for all of one.
     const last = batch.at(-1) ?? first;
     const place =
-      batch.length === 1
-        ? placeOf(first.access.key)
-        : slower(placeOf(first.access.key), placeOf(last.access.key));
+      batch.length === 1 ? placeOf(first.request) : slower(placeOf(first.request), placeOf(last.request));
     for (const meter of [this.#meter, epochs.meter]) meter.began(place, batch.length);
     size.began(batch.length);
     const underWay = this.#meter.busy;
@@ -240,7 +238,7 @@ export class Producers {
       size.ended(batch.length, ms, underWay, place);
       for (const meter of [this.#meter, epochs.meter]) meter.ended(place, batch.length, bytes, ms);
       this.#parts.debug?.(
-        `read ${batch.length} from ${first.access.key}, ${bytes} bytes in ${ms.toFixed(3)} ms`,
+        `read ${batch.length} from ${first.request.key}, ${bytes} bytes in ${ms.toFixed(3)} ms`,
       );
       this.#leaveIfOver(served);
       this.#look();

@@ -1,25 +1,30 @@
 import type { ReadOutcome } from '@tiered/core';
-import type { Entry } from './entry.js';
 import { keepsChangingError } from '../errors.js';
-import { sizeOf, type SampleSource } from '../source.js';
+import { askedSizeOf, type SampleRequest, type SampleSource } from '../request.js';
+import type { Entry } from './entry.js';
 
-/** Reads of an object that has another size each time. */
+/** Reads of a request that has another size each time. */
 const MOST_ANEW = 4;
 
 /**
  * What a producer does: reads what was admitted into the memory it was given. Every entry settles on its own;
  * never rejects.
+ * @param source What keys are read from, if the entries are of keys.
  */
 export async function readEntries(
-  source: SampleSource,
+  source: Pick<SampleSource, 'readMany'> | undefined,
   batch: readonly Entry[],
   signal: AbortSignal,
 ): Promise<void> {
-  if (batch.length > 1 && source.readMany !== undefined) await readAtOnce(source, batch, signal);
-  else await Promise.all(batch.map((entry) => readOne(source, entry, signal)));
+  if (batch.length > 1 && source?.readMany !== undefined) await readAtOnce(source, batch, signal);
+  else await Promise.all(batch.map((entry) => readOne(entry, signal)));
 }
 
-async function readAtOnce(source: SampleSource, batch: readonly Entry[], signal: AbortSignal): Promise<void> {
+async function readAtOnce(
+  source: Pick<SampleSource, 'readMany'>,
+  batch: readonly Entry[],
+  signal: AbortSignal,
+): Promise<void> {
   // A call has one parent only: where samples are followed, that is the first of them.
   const trace = batch[0]?.trace;
   const outcomes = await (trace === undefined
@@ -29,10 +34,10 @@ async function readAtOnce(source: SampleSource, batch: readonly Entry[], signal:
   const singly: Promise<void>[] = [];
   batch.forEach((entry, i) => {
     const outcome = outcomes[i];
-    if (outcome === undefined) singly.push(readOne(source, entry, signal));
+    if (outcome === undefined) singly.push(readOne(entry, signal));
     else if ('error' in outcome) entry.fail(outcome.error);
-    else if (isWhole(source, entry.access.key, entry.size, outcome.bytes)) entry.succeed(entry.bytes);
-    else singly.push(readOne(source, entry, signal, outcome.bytes));
+    else if (isWhole(entry.request, entry.size, outcome.bytes)) entry.succeed(entry.bytes);
+    else singly.push(readOne(entry, signal, outcome.bytes));
   });
   if (singly.length > 0) await Promise.all(singly);
 }
@@ -42,53 +47,49 @@ async function readAtOnce(source: SampleSource, batch: readonly Entry[], signal:
  * nothing about its objects.
  */
 async function outcomesOf(
-  source: SampleSource,
+  source: Pick<SampleSource, 'readMany'>,
   batch: readonly Entry[],
   signal: AbortSignal,
 ): Promise<readonly ReadOutcome[]> {
-  const requests = batch.map(({ access, bytes }) => ({ key: access.key, target: bytes }));
+  const reads = batch.map(({ request, bytes }) => ({ key: request.key, target: bytes }));
   try {
-    return (await source.readMany?.(requests, { signal })) ?? [];
+    return (await source.readMany?.(reads, { signal })) ?? [];
   } catch (error) {
     return signal.aborted ? batch.map(() => ({ error })) : [];
   }
 }
 
 /** @param read Bytes that a batch has read already. */
-function readOne(source: SampleSource, entry: Entry, signal: AbortSignal, read?: number): Promise<void> {
+function readOne(entry: Entry, signal: AbortSignal, read?: number): Promise<void> {
   const { trace } = entry;
-  if (trace === undefined) return readNow(source, entry, signal, read);
-  return trace.run(() => readNow(source, entry, signal, read));
+  if (trace === undefined) return readNow(entry, signal, read);
+  return trace.run(() => readNow(entry, signal, read));
 }
 
-async function readNow(
-  source: SampleSource,
-  entry: Entry,
-  signal: AbortSignal,
-  read: number | undefined,
-): Promise<void> {
+async function readNow(entry: Entry, signal: AbortSignal, read: number | undefined): Promise<void> {
+  const { request, bytes, size } = entry;
   try {
-    const count = read ?? (await source.readInto(entry.access.key, entry.bytes, { signal }));
-    if (isWhole(source, entry.access.key, entry.size, count)) entry.succeed(entry.bytes);
-    else await readAnew(source, entry, signal);
+    const count = read ?? (await request.readInto(bytes, { signal }));
+    if (isWhole(request, size, count)) entry.succeed(bytes);
+    else await readAnew(entry, signal);
   } catch (error) {
     entry.fail(error);
   }
 }
 
-/** Whether these are all bytes of the object: it may have another size than it had when memory was taken. */
-function isWhole(source: SampleSource, key: string, size: number, count: number): boolean {
-  return count === size && (sizeOf(source, key) ?? size) === size;
+/** Whether these are all bytes of a request: it may have another size than it had when memory was taken. */
+function isWhole(request: SampleRequest, size: number, count: number): boolean {
+  return count === size && (request.size ?? size) === size;
 }
 
-async function readAnew(source: SampleSource, entry: Entry, signal: AbortSignal): Promise<void> {
-  const { key } = entry.access;
+async function readAnew(entry: Entry, signal: AbortSignal): Promise<void> {
+  const { request } = entry;
   for (let i = 0; i < MOST_ANEW; i++) {
-    const { size } = await source.stat(key, { signal });
+    const size = await askedSizeOf(request, { signal });
     const block = entry.blockFor(size);
     let isRead = false;
     try {
-      isRead = isWhole(source, key, size, await source.readInto(key, block.bytes, { signal }));
+      isRead = isWhole(request, size, await request.readInto(block.bytes, { signal }));
     } finally {
       if (!isRead) block.free();
     }
@@ -97,5 +98,5 @@ async function readAnew(source: SampleSource, entry: Entry, signal: AbortSignal)
       return;
     }
   }
-  throw keepsChangingError(key, MOST_ANEW);
+  throw keepsChangingError(request.key, MOST_ANEW);
 }

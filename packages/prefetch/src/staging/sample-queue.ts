@@ -1,5 +1,5 @@
 import type { Clock } from '@tiered/core';
-import type { AccessFeed } from '../sequence/access-feed.js';
+import type { RequestFeed } from '../sequence/access-feed.js';
 import type { Access } from '../sequence/access-sequence.js';
 import { Admission, type BatchLimits } from './admission.js';
 import { Delivery } from './delivery.js';
@@ -10,18 +10,18 @@ import { NamedReads } from './named-reads.js';
 import type { QueuePorts, Taken } from './queue-ports.js';
 import { readEntries } from './read-entries.js';
 import { Room } from './room.js';
+import { keyedSourceOf, type RequestOrigin, type SampleSource } from '../request.js';
 import type { Sample, SampleReadOptions } from '../sample.js';
 import type { SequencePosition, StartPosition } from '../sequence/position.js';
-import type { SampleSource } from '../source.js';
 import type { Skips } from './skips.js';
 import { Waiters } from './waiters.js';
 import { Window } from './window.js';
 
 /** What a queue is made of. */
 export interface QueueParts {
-  readonly source: SampleSource;
-  /** Makes the feed of its sequence, which calls back when an access has come. */
-  readonly accesses: (onReady: () => void) => AccessFeed;
+  readonly origin: SampleSource | RequestOrigin;
+  /** Makes the feed of its sequence, which calls back when a request has come. */
+  readonly requests: (onReady: () => void) => RequestFeed;
   /** Where to begin. */
   readonly start: StartPosition;
   readonly lending: Lending;
@@ -61,7 +61,8 @@ export class SampleQueue {
   /** What consumers hold. */
   readonly lender: Lender;
   readonly room: Room;
-  readonly #source: SampleSource;
+  /** What keys are read from; undefined where there are none. */
+  readonly #source: SampleSource | undefined;
   readonly #ports: QueuePorts;
   readonly #skips: Skips;
   readonly #stop = new AbortController();
@@ -75,25 +76,24 @@ export class SampleQueue {
   /** The error that ended it, and where it stood then. */
   #failure: { readonly error: unknown; readonly position: SequencePosition } | undefined;
 
-  constructor({ source, accesses, start, lending, skips, clock, ports }: QueueParts) {
+  constructor({ origin, requests, start, lending, skips, clock, ports }: QueueParts) {
     const { memory, work, flow } = ports;
     this.waiters = new Waiters(clock, (change) => flow.starving(change));
-    this.#source = source;
+    this.#source = keyedSourceOf(origin);
     this.#ports = ports;
     this.#skips = skips;
     this.lender = new Lender(lending, () => work.released());
     this.room = new Room(this.#window, this.lender, memory, this.waiters);
     this.#ahead = new LookAhead({
-      source,
-      accesses,
+      requests,
       start,
       signal: this.#stop.signal,
       onKnown: () => work.available(),
-      onPassed: (access) => this.#window.pass(access),
+      onPassed: (request) => this.#window.pass(request),
     });
     this.#named = this.#namedReads();
     this.#admission = new Admission({
-      hierarchy: source.name,
+      hierarchy: origin.name,
       ports,
       ahead: this.#ahead,
       window: this.#window,
@@ -118,7 +118,7 @@ export class SampleQueue {
 
   /** Whether its source reads many objects at once. */
   get readsBatches(): boolean {
-    return this.#source.readMany !== undefined;
+    return this.#source?.readMany !== undefined;
   }
 
   /** Whether nothing more will be admitted. */

@@ -1,14 +1,14 @@
 import { producersFor } from '../autotuner/limits.js';
 import type { Epochs } from '../observe/epochs.js';
 import { placesOf, type Place } from '../observe/places.js';
-import type { SampleSource } from '../source.js';
+import type { RequestOrigin, SampleRequest } from '../request.js';
 import { BatchSize } from './batch-size.js';
 import type { QueueMemory } from './queue-memory.js';
 import type { SampleQueue } from './sample-queue.js';
 
 /** What a served queue is made of. */
 export interface ServedQueueParts {
-  readonly source: SampleSource;
+  readonly origin: RequestOrigin;
   readonly queue: SampleQueue;
   readonly memory: QueueMemory;
   readonly epochs: Epochs;
@@ -27,20 +27,20 @@ export class ServedQueue {
   readonly mostProducers: number;
   /** Whether its source reads many objects at once. */
   readonly readsBatches: boolean;
-  readonly placeOf: (key: string) => Place;
+  readonly placeOf: (request: SampleRequest) => Place;
   /** Whether it had nothing to admit, or no room, when it was its turn. */
   isPassedOver = false;
   /** Whether its last sample was taken, or it has failed. */
   isOver = false;
 
-  constructor({ source, queue, memory, epochs, weight }: ServedQueueParts) {
+  constructor({ origin, queue, memory, epochs, weight }: ServedQueueParts) {
     this.queue = queue;
     this.memory = memory;
     this.epochs = epochs;
     this.weight = weight;
-    this.mostProducers = producersFor(source.readsAtOnce);
+    this.mostProducers = producersFor(origin.readsAtOnce);
     this.readsBatches = queue.readsBatches;
-    this.placeOf = placesOf(source);
+    this.placeOf = placesOf(origin);
   }
 
   /** Whether other reads have to end, or not to begin, so that it tries a batch alone. */

@@ -14,9 +14,9 @@ export class TracedSample {
 
   constructor(
     hierarchy: string | undefined,
-    { access, size }: { readonly access: Access; readonly size: number },
+    { request, size }: { readonly request: Access; readonly size: number },
   ) {
-    const { key, epoch, position } = access;
+    const { key, epoch, position } = request;
     this.#context = { hierarchy, key, epoch, position, bytes: size, repeated: false };
     this.#scope = traceStart(prefetchChannel, this.#context, () => new AsyncResource('tiered:prefetch'));
   }

@@ -1,17 +1,18 @@
 import Denque from 'denque';
+import { identityOf, type SampleRequest } from '../request.js';
 import type { Access } from '../sequence/access-sequence.js';
 import type { Block } from './arena.js';
 import type { Entry } from './entry.js';
 
-/** A place in the order of the sequence: an entry, or an access that needs none any more. */
-type Placed = Entry | { readonly state: 'gone'; readonly access: Access };
+/** A place in the order of the sequence: an entry, or a request that needs none any more. */
+type Placed = Entry | { readonly state: 'gone'; readonly request: SampleRequest };
 
-/** Entries that were admitted and not taken, in the order of the sequence and by the key of their object. */
+/** Entries that were admitted and not taken, in the order of the sequence and by what they read. */
 export class Window {
   /** Not a linked list: its removed nodes would keep those behind them from the garbage collector. */
   readonly #entries = new Denque<Placed>();
-  /** Of an object that is in it more than once, in order. */
-  readonly #byKey = new Map<string, Entry[]>();
+  /** Of a request that is in it more than once, in order. */
+  readonly #byIdentity = new Map<string | SampleRequest, Entry[]>();
   #count = 0;
   /** Entries of it that are there, or have failed. */
   settled = 0;
@@ -24,17 +25,18 @@ export class Window {
   add(entry: Entry): void {
     this.#count += 1;
     this.#entries.push(entry);
-    const same = this.#byKey.get(entry.access.key);
-    if (same === undefined) this.#byKey.set(entry.access.key, [entry]);
+    const identity = identityOf(entry.request);
+    const same = this.#byIdentity.get(identity);
+    if (same === undefined) this.#byIdentity.set(identity, [entry]);
     else same.push(entry);
   }
 
   /**
-   * Notes that an access was taken before it was admitted. Its place is kept as long as there are entries
+   * Notes that a request was taken before it was admitted. Its place is kept as long as there are entries
    * before it.
    */
-  pass(access: Access): void {
-    this.#entries.push({ state: 'gone', access });
+  pass(request: SampleRequest): void {
+    this.#entries.push({ state: 'gone', request });
   }
 
   /** The first that is still in it. */
@@ -46,16 +48,16 @@ export class Window {
     }
   }
 
-  /** The first entry of an object that is not held for another consumer. */
-  find(key: string): Entry | undefined {
-    return this.#byKey.get(key)?.find(({ isHeld }) => !isHeld);
+  /** The first entry of an object, or of a request, that is not held for another consumer. */
+  find(identity: string | SampleRequest): Entry | undefined {
+    return this.#byIdentity.get(identity)?.find(({ isHeld }) => !isHeld);
   }
 
   /** Takes out an entry that has settled, wherever it stands. The caller gives back its memory. */
   remove(entry: Entry): Block {
-    const { key } = entry.access;
-    const same = this.#byKey.get(key);
-    if (same === undefined || same.length === 1) this.#byKey.delete(key);
+    const identity = identityOf(entry.request);
+    const same = this.#byIdentity.get(identity);
+    if (same === undefined || same.length === 1) this.#byIdentity.delete(identity);
     else same.splice(same.indexOf(entry), 1);
     this.#count -= 1;
     this.settled -= 1;
@@ -73,6 +75,6 @@ export class Window {
     return this.#entries
       .toArray()
       .filter(({ state }) => state === 'gone')
-      .map(({ access }) => access);
+      .map(({ request }) => request);
   }
 }

@@ -4,6 +4,7 @@ import { prefetchChannel, type PrefetchTrace } from '@tiered/core/tracing';
 import fc from 'fast-check';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, it, onTestFinished } from 'vitest';
+import { KeyRequest } from '../../src/request.js';
 import { Entry } from '../../src/staging/entry.js';
 import { BufferMemory, QueueMemory } from '../../src/staging/queue-memory.js';
 import { readEntries } from '../../src/staging/read-entries.js';
@@ -58,9 +59,9 @@ function sourceOf(
   };
 }
 
-const entryOf = (i: number, memory = new QueueMemory(0, new BufferMemory(0))) =>
+const entryOf = (source: SampleSource, i: number, memory = new QueueMemory(0, new BufferMemory(0))) =>
   new Entry(
-    { key: `${i}`, epoch: 0, position: i },
+    new KeyRequest(source, { key: `${i}`, epoch: 0, position: i }),
     SIZE,
     i,
     new ReusedMemory().take(SIZE),
@@ -76,8 +77,9 @@ it('[P3] an object that cannot be read fails its own sample, whatever its neighb
       async (fates, rejects) => {
         const shared = new BufferMemory(0);
         const memory = new QueueMemory(0, shared);
-        const batch = fates.map((_, i) => entryOf(i, memory));
-        await readEntries(sourceOf(fates, rejects), batch, new AbortController().signal);
+        const source = sourceOf(fates, rejects);
+        const batch = fates.map((_, i) => entryOf(source, i, memory));
+        await readEntries(source, batch, new AbortController().signal);
         for (const [i, fate] of fates.entries()) {
           const entry = batch[i] as Entry;
           if (fate === 'whole' || fate === 'untold' || fate === 'longer') {
@@ -101,7 +103,6 @@ it('[P3] an object that cannot be read fails its own sample, whatever its neighb
 it('a batch that was given up is not read singly as well', async () => {
   const reason = new Error('enough');
   const controller = new AbortController();
-  const batch = [0, 1].map((i) => entryOf(i));
   let singly = 0;
   const source: SampleSource = {
     ...sourceOf(['whole', 'whole'], false),
@@ -111,13 +112,15 @@ it('a batch that was given up is not read singly as well', async () => {
       throw reason;
     },
   };
+  const batch = [0, 1].map((i) => entryOf(source, i));
   await readEntries(source, batch, controller.signal);
   expect(batch.map(({ error }) => error)).toEqual([reason, reason]);
   expect(singly).toBe(0);
 });
 
 it('a sample that cannot be copied to those who want the same object is theirs to lose', () => {
-  const [first, second] = [entryOf(0), entryOf(0)];
+  const source = sourceOf(['whole'], false);
+  const [first, second] = [entryOf(source, 0), entryOf(source, 0)];
   second.follow(first);
   // More than any memory holds: nothing can be made of this size for the second.
   const huge = Object.defineProperty(new Uint8Array(1), 'byteLength', { value: 2 ** 52 });
@@ -186,13 +189,13 @@ it('reads a batch as a part of its first sample, and what has to be read again a
   const parents: string[] = [];
   const source = sourceOf(['whole', 'longer', 'whole', 'untold'], false);
   const note = (called: string) => parents.push(`${called} in ${store.getStore()?.key}`);
-  const entries = [0, 1, 2, 3].map((i) => entryOf(i));
-  for (const entry of entries) entry.trace = new TracedSample(undefined, entry);
   const noting: SampleSource = {
     stat: (...args) => (note(`stat ${args[0]}`), source.stat(...args)),
     readInto: (...args) => (note(`readInto ${args[0]}`), source.readInto(...args)),
     readMany: (...args) => (note('readMany'), source.readMany(...args)),
   };
+  const entries = [0, 1, 2, 3].map((i) => entryOf(noting, i));
+  for (const entry of entries) entry.trace = new TracedSample(undefined, entry);
   await readEntries(noting, entries, new AbortController().signal);
   expect(entries.map(({ state }) => state)).toEqual(['ready', 'ready', 'ready', 'ready']);
   expect(parents.sort()).toEqual(['readInto 1 in 1', 'readInto 3 in 3', 'readMany in 0', 'stat 1 in 1']);

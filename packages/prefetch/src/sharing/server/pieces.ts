@@ -1,6 +1,6 @@
 import { TieredError, type OperationOptions } from '@tiered/core';
 import type { SampleReader } from '../../sample.js';
-import type { SampleSource } from '../../source.js';
+import type { SampleSource } from '../../request.js';
 import { MAX_PAYLOAD_BYTES } from '../wire/protocol.js';
 
 /**

@@ -16,7 +16,7 @@ export const LADDER = {
   formats: ['core'],
   opentelemetry: ['core', 'prefetch'],
   simulator: ['core', 'tiering', 'prefetch'],
-  loader: ['core', 'formats', 'prefetch', 'tiering', 'simulator'],
+  loader: ['core', 'formats', 'prefetch', 'tiering'],
   cluster: ['core', 'tiering', 'prefetch'],
   control: ['core', 'tiering', 'prefetch'],
   interpose: ['core', 'tiering', 'node-fs-adapter'],

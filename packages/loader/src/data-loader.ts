@@ -195,7 +195,7 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
 
   /**
    * Says in words what each epoch took, where its bytes came from, and what limited it. `reportPage` of
-   * `@tiered/loader/page` shows it with pictures. Costs what `figures` costs.
+   * `tiered/page` shows it with pictures. Costs what `figures` costs.
    */
   report(): string {
     return reportOf(this.figures());

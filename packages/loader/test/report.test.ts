@@ -3,11 +3,11 @@ import { ThrottleDriver } from '@tiered/core/decorators';
 import { ManualClock } from '@tiered/core/testing';
 import { openSamples } from '@tiered/formats';
 import { rawRecords } from '@tiered/formats/raw';
+import type { EpochFigures } from '@tiered/loader';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { reportOf } from '../src/observe/report.js';
 import { shuffleQuality } from '../src/observe/shuffle-quality.js';
 import { RECORD } from './formats.js';
-import { figuresWith } from './figures.js';
 import { groups, loaderOf, namesOf, singles } from './helpers.js';
 import { driverWith } from './sources.js';
 
@@ -68,21 +68,27 @@ describe('the report of a loader', () => {
     ]);
   });
 
-  it('says the hit ratio of each epoch, and whose waiting it tells', () => {
-    const report = reportOf(figuresWith());
+  it('says the hit ratio of each epoch, and whose waiting it tells', async () => {
+    const figures = loaderOf(await singles([10]), { batchSize: 10, seed: 1 }).figures();
+    const epochWith = (epoch: number, waitedSeconds: number, bytes: readonly number[]) => {
+      const levels = bytes.map((given, i) => ({ driver: ['disk', 's3'][i], reads: 10, bytes: given }));
+      const reading = { levels } as unknown as EpochFigures['reading'];
+      return { epoch, batches: 1, samples: 10, seconds: 50, waitedSeconds, reading, limit: undefined };
+    };
+    const epochs = [epochWith(0, 45, [0, 5e9]), epochWith(1, 40, [2.5e9, 2.5e9])];
+    const report = reportOf({ ...figures, epochs });
     expect(report).toContain(
-      'the training waited 90 % of the time for batches; hit ratio 0 %; 4.7 GiB read:',
+      'the training waited 90 % of the time for batches; hit ratio 0 %; 4.7 GiB read: 100 % from s3',
     );
     expect(report).toContain(
-      'the training waited 83 % of the time for batches; hit ratio 50 %; 4.7 GiB read:',
+      'the training waited 80 % of the time for batches; hit ratio 50 %; 4.7 GiB read: 50 % from disk',
     );
   });
 
-  it('says of a source that gave less than epochs need that the rest was there', () => {
-    const resumed = figuresWith({
-      source: { givenBytes: 44 * 2 ** 20, leastBytes: 74 * 2 ** 20, epochs: 2 },
-    });
-    expect(reportOf(resumed)).toContain(
+  it('says of a source that gave less than epochs need that the rest was there', async () => {
+    const figures = loaderOf(await singles([10]), { batchSize: 10, seed: 1 }).figures();
+    const source = { givenBytes: 44 * 2 ** 20, leastBytes: 74 * 2 ** 20, epochs: 2 };
+    expect(reportOf({ ...figures, source })).toContain(
       'source: gave 44 MiB; from empty tiers 2 epochs would need 74 MiB: the rest was on tiers, or read before',
     );
   });

@@ -1,6 +1,6 @@
 import { formatBytes } from '@tiered/core';
+import type { EpochFigures, LoaderFigures } from '@tiered/loader';
 import { COLORS, renderBars, type BarPart } from '@tiered/simulator/report';
-import type { EpochFigures, LoaderFigures } from '../observe/figures.js';
 import { html, Markup } from './markup.js';
 
 /** Fits into a window of 500 pixels. */

@@ -1,4 +1,5 @@
 import { formatBytes, type OperationOptions } from '@tiered/core';
+import type { LoaderFigures, TierFigures } from '@tiered/loader';
 import { scaledDown, simulate, variantsOf, type Change, type SimulationResult } from '@tiered/simulator';
 import {
   initialProducersOf,
@@ -9,7 +10,6 @@ import {
 } from '@tiered/simulator/calibration';
 import { strategyNamed } from '@tiered/simulator/config';
 import type { SystemModel } from '@tiered/simulator/model';
-import type { LoaderFigures, TierFigures } from '../observe/figures.js';
 
 /** Faster than anything that is simulated. */
 const AT_ONCE_MBPS = 1e6;

@@ -1,9 +1,85 @@
-import type { LoaderFigures } from '@tiered/loader';
-import { reportPage } from '@tiered/loader/page';
+import { Hierarchy, MemoryDriver } from '@tiered/core';
+import { openSamples } from '@tiered/formats';
+import { rawRecords } from '@tiered/formats/raw';
+import { DataLoader, type EpochFigures, type LoaderFigures } from '@tiered/loader';
 import fc from 'fast-check';
+import { reportPage } from 'tiered/page';
 import { describe, expect, it } from 'vitest';
-import { epochFigures, figuresWith, PROFILE } from './figures.js';
-import { loaderOf, namesOf, singles } from './helpers.js';
+
+const MIB = 2 ** 20;
+
+/** Figures of an epoch of which this part was waited, and what each level gave. */
+function epochFigures(
+  epoch: number,
+  {
+    seconds = 10,
+    waited = 0,
+    what = 'training',
+    text = `text of ${epoch}`,
+    bytes = [0, 0],
+  }: {
+    seconds?: number;
+    waited?: number;
+    what?: string;
+    text?: string;
+    bytes?: readonly number[];
+  } = {},
+): EpochFigures {
+  const levels = bytes.map((given, i) => ({
+    driver: i === bytes.length - 1 ? 's3' : `disk`,
+    reads: 10,
+    bytes: given,
+  }));
+  const reading = { seconds, starved: waited / seconds, levels, limits: { memoryBytes: 256 * MIB } };
+  return {
+    epoch,
+    batches: 10,
+    samples: 50_000,
+    seconds,
+    waitedSeconds: waited,
+    reading: reading as unknown as EpochFigures['reading'],
+    limit: { what: what as 'training', text },
+  };
+}
+
+/** Of 50,000 samples of 100 kB: 5 GB, of which a tier has room for half. */
+function figuresWith(changes: Partial<LoaderFigures> = {}): LoaderFigures {
+  return {
+    samples: 50_000,
+    bytes: 5e9,
+    batchSize: 100,
+    batchesPerEpoch: 10,
+    rank: 0,
+    ranks: 1,
+    workers: 0,
+    order: 'all 50,000 samples of an epoch shuffled',
+    shuffleQuality: 1,
+    epochs: [
+      epochFigures(0, { seconds: 50, waited: 45, what: 'source bandwidth', bytes: [0, 5e9] }),
+      epochFigures(1, { seconds: 30, waited: 25, what: 'source bandwidth', bytes: [2.5e9, 2.5e9] }),
+    ],
+    skipped: 0,
+    source: { givenBytes: 7.6e9, leastBytes: 7.5e9, epochs: 2 },
+    tiers: [{ driver: 'disk', quotaBytes: 2.5e9 }],
+    ...changes,
+  };
+}
+
+/** A source of 100 MB/s, and a tier of 1,000 MB/s. */
+const PROFILE = {
+  version: 1 as const,
+  objectBytes: 100_000,
+  source: {
+    name: 's3',
+    read: {
+      points: [
+        [1, 20],
+        [8, 100],
+      ] as [number, number][],
+    },
+  },
+  tiers: [{ name: 'disk', read: { points: [[1, 1000]] as [number, number][] } }],
+};
 
 /** The tags of a page, without what is in their attributes. */
 function tagsOf(page: string): string[] {
@@ -71,8 +147,12 @@ describe('the page of a loader', () => {
   });
 
   it('is made of what a loader measured, also when that was kept as JSON', async () => {
-    const loader = loaderOf(await singles([30, 70]), { batchSize: 8, epochs: 2, seed: 1 });
-    await namesOf(loader);
+    const source = new MemoryDriver();
+    await source.write('shard', new Uint8Array(800), { size: 800 });
+    await using hierarchy = await new Hierarchy({ source }).open();
+    const samples = await openSamples(hierarchy, { format: rawRecords({ recordBytes: 8 }) });
+    const loader = new DataLoader(samples, { batchSize: 8, epochs: 2, seed: 1 });
+    for await (const { size } of loader) expect(size).toBeGreaterThan(0);
     const figures = loader.figures();
     const page = await reportPage(figures);
     expect(page.match(/<svg /g)).toHaveLength(3);

@@ -1,6 +1,6 @@
 import { formatBytes } from '@tiered/core';
+import type { EpochFigures, LoaderFigures } from '@tiered/loader';
 import { hitRatioOf } from '@tiered/prefetch';
-import type { EpochFigures, LoaderFigures } from '../observe/figures.js';
 import { html, Markup } from './markup.js';
 
 /** What a page is about, in one sentence or two. */

@@ -1,0 +1,5 @@
+/**
+ * What the packages of this repository share and users must not build on: it may change with any release.
+ */
+export { limitsOf } from './observe/limit.js';
+export { reportOf } from './observe/report.js';

@@ -1,4 +1,4 @@
-import { PrefetchClient } from '@tiered/prefetch/sharing';
+import { PrefetchClient } from '@tiered/sharing';
 
 /**
  * A process that takes its share of a prefetcher's samples: it connects when it is told to, and begins when

@@ -1,6 +1,6 @@
 import { native } from '@tiered/native';
 import { listSequence, Prefetcher } from '@tiered/prefetch';
-import { servePrefetcher } from '@tiered/prefetch/sharing';
+import { servePrefetcher } from '@tiered/sharing';
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';

@@ -4,7 +4,7 @@ import path from 'node:path';
 const root = path.join(import.meta.dirname, '../..');
 
 /** The published packages in the order in which a reader meets them. */
-const ORDER = ['tiered', 'core', 'tiering', 'prefetch', 'config', 'node-fs-adapter', 's3-adapter'];
+const ORDER = ['tiered', 'core', 'tiering', 'prefetch', 'sharing', 'config', 'node-fs-adapter', 's3-adapter'];
 
 /**
  * Every published package: the directory below `packages`, its name, and its public entries, each with what a

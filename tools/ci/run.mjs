@@ -40,7 +40,7 @@ const steps = [
   // Where the native part is not available: its own tests are skipped.
   {
     name: 'tests without the native part',
-    command: 'npx vitest run packages/node-fs-adapter packages/prefetch/test/sharing',
+    command: 'npx vitest run packages/node-fs-adapter packages/sharing',
     env: { TIERED_NATIVE: '0' },
   },
   // What nobody thought of: simulated processes, and real ones.

@@ -11,14 +11,6 @@ export function prefetcherClosedError(by: keyof typeof CLOSED_BY): TieredError {
   return new TieredError('TIERED_CLOSED', `The prefetcher was closed ${CLOSED_BY[by]}`);
 }
 
-/** The error of a client in another thread that was closed. */
-export function threadClosedError(): TieredError {
-  return new TieredError(
-    'TIERED_CLOSED',
-    'This client of a prefetcher was closed, or the thread of the prefetcher has ended; make a new port to go on reading.',
-  );
-}
-
 /** The error of a sample whose memory was given back. */
 export function releasedError(key: string): TieredError {
   return new TieredError(

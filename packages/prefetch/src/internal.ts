@@ -1,7 +1,9 @@
 /**
  * What the packages of this repository share and users must not build on: it may change with any release.
  */
+export { rangeInvalidError } from './errors.js';
+export { LentSample } from './lent-sample.js';
+export { batchesOf, samplesOf } from './sample-loop.js';
 export { Shares, type SharesOptions } from './sampling/shares.js';
-export { assertTrusted } from './sharing/client/socket-trust.js';
-export { listenPrivately } from './sharing/server/socket-path.js';
+export { Arena, type Block } from './staging/arena.js';
 export { ReusedMemory } from './staging/reused-memory.js';

@@ -1,5 +1,4 @@
 import { listSequence, Prefetcher, StagingBuffer } from '@tiered/prefetch';
-import { PrefetchClient, servePrefetcher } from '@tiered/prefetch/sharing';
 import { expect, it } from 'vitest';
 import { objects, over } from './helpers.js';
 
@@ -46,11 +45,4 @@ it('an error names the argument that was given', async () => {
   expect(() => prefetcher.batches(0)).toThrow(naming('size'));
   expect(() => prefetcher.epochBatches(0.5)).toThrow(naming('size'));
   await expect(prefetcher.take(0)).rejects.toThrow(naming('most'));
-  const path = '/nowhere';
-  await expect(PrefetchClient.connect({ path: '' })).rejects.toThrow(naming('path'));
-  await expect(PrefetchClient.connect({ path, maxSampleBytes: '1 XB' })).rejects.toThrow(
-    naming('maxSampleBytes'),
-  );
-  await expect(servePrefetcher(prefetcher, { path, maxClients: 0 })).rejects.toThrow(naming('maxClients'));
-  await expect(servePrefetcher(prefetcher, { path, maxSamples: 0 })).rejects.toThrow(naming('maxSamples'));
 });

@@ -86,7 +86,7 @@ function userName(): string | undefined {
 
 /** Packages whose versions matter when something is wrong, where they are installed. */
 const PACKAGES = [
-  ...['config', 'core', 'tiering', 'prefetch', 'native', 'simulator'],
+  ...['config', 'core', 'tiering', 'prefetch', 'sharing', 'native', 'simulator'],
   ...['node-fs-adapter', 's3-adapter', 'opendal-adapter'],
 ].map((name) => `@tiered/${name}`);
 

@@ -1,5 +1,5 @@
 import { systemClock, type Clock, type Hierarchy, type HierarchyEvents } from '@tiered/core';
-import { listenPrivately } from '@tiered/prefetch/internal';
+import { listenPrivately } from '@tiered/sharing/internal';
 import type { Prefetcher } from '@tiered/prefetch';
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, rm } from 'node:fs/promises';

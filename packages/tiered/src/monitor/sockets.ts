@@ -1,4 +1,4 @@
-import { assertTrusted } from '@tiered/prefetch/internal';
+import { assertTrusted } from '@tiered/sharing/internal';
 import { TieredError } from '@tiered/core';
 import { readdir } from 'node:fs/promises';
 import http from 'node:http';

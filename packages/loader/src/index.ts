@@ -21,14 +21,17 @@ export { type Clairvoyance, type ClairvoyantOptions } from './clairvoyance.js';
 export { DataLoader } from './data-loader.js';
 export { DerivedDriver, type DerivedDriverOptions } from './derived-driver.js';
 export { type LoaderEpoch, type LoaderStats } from './observe/epochs.js';
-export { type EpochFigures, type LoaderFigures, type TierFigures } from './observe/figures.js';
+export {
+  type EpochFigures,
+  type LoaderFigures,
+  type SourceFigures,
+  type TierFigures,
+} from './observe/figures.js';
 export { type EpochLimit } from './observe/limit.js';
-export { type SourceFigures } from './observe/optimum.js';
 export { type CollatedBy, type DataLoaderOptions, type WindowShuffle } from './options.js';
-export { type LoaderPart } from './order/parts.js';
-export { objectReads, type ObjectReadsOptions } from './reading/object-reads.js';
+export { splitSamples, type LoaderPart, type SplitOptions } from './order/parts.js';
+export { objectReads, type ObjectReadsOptions } from './reading/job.js';
 export { type ObjectReads } from './reading/reads-of-job.js';
-export { splitSamples, type SplitOptions } from './order/split.js';
 export { type ThreadedLoader } from './threaded/serve-loader.js';
 export { ThreadLoader, type ThreadBatch, type ThreadLoaderOptions } from './threaded/thread-loader.js';
 export { type LoaderState } from './state.js';

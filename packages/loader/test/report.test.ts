@@ -6,7 +6,7 @@ import { rawRecords } from '@tiered/formats/raw';
 import type { EpochFigures } from '@tiered/loader';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { reportOf } from '../src/observe/report.js';
-import { shuffleQuality } from '../src/observe/shuffle-quality.js';
+import { shuffleQuality } from '../src/observe/figures.js';
 import { RECORD } from './formats.js';
 import { groups, loaderOf, namesOf, singles } from './helpers.js';
 import { driverWith } from './sources.js';

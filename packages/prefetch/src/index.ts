@@ -2,10 +2,9 @@
  * When objects are read: sequences, the prefetcher, and the staging buffer that prefetchers share.
  * @module
  */
-export { hitRatioOf, type EpochProfile, type LevelReads } from './observe/epochs.js';
 export { type Figures } from './observe/figures.js';
 export { type PlaceReads } from './observe/places.js';
-export { type Profile } from './observe/profile.js';
+export { hitRatioOf, type EpochProfile, type LevelReads, type Profile } from './observe/profile.js';
 export { type Limit, type Verdict } from './observe/verdict.js';
 export { type PrefetcherOptions } from './prefetcher-options.js';
 export { type PrefetcherProfile, type PrefetcherStats } from './prefetcher-stats.js';
@@ -20,7 +19,7 @@ export {
   type ListSequenceOptions,
   type ShuffledSequenceOptions,
 } from './sequence/access-sequence.js';
-export { type AccessInput } from './sequence/access-input.js';
+export { type AccessInput } from './sequence/access-feed.js';
 export { type SkippedSample } from './staging/skips.js';
 export {
   StagingBuffer,

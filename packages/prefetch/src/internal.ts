@@ -2,7 +2,7 @@
  * What the packages of this repository share and users must not build on: it may change with any release.
  */
 export { rangeInvalidError } from './errors.js';
-export { LentSample } from './lent-sample.js';
+export { LentSample } from './sample.js';
 export { batchesOf, samplesOf } from './sample-loop.js';
 export { Shares, type SharesOptions } from './sampling/shares.js';
 export { Arena, type Block } from './staging/arena.js';

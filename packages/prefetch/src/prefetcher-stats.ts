@@ -1,6 +1,5 @@
 import type { Tuning } from './autotuner/autotuner.js';
-import type { EpochProfile, LevelReads } from './observe/epochs.js';
-import type { Profile } from './observe/profile.js';
+import type { EpochProfile, LevelReads, Profile } from './observe/profile.js';
 
 /** What a prefetcher did so far, and what it holds at this moment. */
 export interface PrefetcherStats {

@@ -7,7 +7,7 @@ import {
 } from '@tiered/core';
 import { assertCounts, configError, onAbort } from '@tiered/core/internal';
 import { noKeysError, prefetcherClosedError, rangeInvalidError } from './errors.js';
-import { levelsOf } from './observe/epochs.js';
+import { levelsOf } from './observe/profile.js';
 import { lendingOf, skipsOf, stagingOf, type PrefetcherOptions } from './prefetcher-options.js';
 import type { PrefetcherProfile, PrefetcherStats } from './prefetcher-stats.js';
 import {
@@ -19,15 +19,13 @@ import {
 } from './request.js';
 import { batchesOf, samplesOf, type LoopListener, type SampleTaker } from './sample-loop.js';
 import type { Sample, SampleReader, SampleReadOptions } from './sample.js';
-import { feedOf } from './sequence/access-feed.js';
-import { isIterable, sequenceOf, type AccessInput } from './sequence/access-input.js';
+import { feedOf, isIterable, sequenceOf, type AccessInput } from './sequence/access-feed.js';
 import { fingerprintOf } from './sequence/fingerprint.js';
-import { BEGINNING } from './sequence/position.js';
+import { BEGINNING, remainingOf, withGivenBack, type PrefetcherState } from './state.js';
 import type { OpenedQueue } from './staging/producers.js';
 import type { SampleQueue } from './staging/sample-queue.js';
 import type { Skips } from './staging/skips.js';
 import { openQueue, type StagingBuffer } from './staging/staging-buffer.js';
-import { remainingOf, withGivenBack, type PrefetcherState } from './state.js';
 
 /**
  * Milliseconds after which a consumer lets the event loop turn. Otherwise a loop over samples that are

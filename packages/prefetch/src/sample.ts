@@ -1,4 +1,5 @@
 import type { OperationOptions } from '@tiered/core';
+import { releasedError } from './errors.js';
 import type { Access } from './sequence/access-sequence.js';
 
 /** An object that was read ahead, lent to whoever took it until it is released. */
@@ -57,4 +58,38 @@ export interface SampleReader extends AsyncIterable<Sample>, AsyncDisposable {
    * Idempotent.
    */
   close(): Promise<void>;
+}
+
+/** A sample in the hands of a consumer. */
+export abstract class LentSample implements Sample {
+  readonly key: string;
+  readonly epoch: number;
+  readonly position: number;
+  /** Undefined after the release. */
+  #bytes: Uint8Array | undefined;
+
+  constructor({ key, epoch, position }: Access, bytes: Uint8Array) {
+    this.key = key;
+    this.epoch = epoch;
+    this.position = position;
+    this.#bytes = bytes;
+  }
+
+  get data(): Uint8Array {
+    if (this.#bytes === undefined) throw releasedError(this.key);
+    return this.#bytes;
+  }
+
+  release(): void {
+    if (this.#bytes === undefined) return;
+    this.#bytes = undefined;
+    this.onRelease();
+  }
+
+  [Symbol.dispose](): void {
+    this.release();
+  }
+
+  /** Called once, when the bytes are not looked at any more. */
+  protected abstract onRelease(): void;
 }

@@ -1,11 +1,12 @@
-import { formatBytes } from '@tiered/core';
+import { formatBytes, type HierarchyStats } from '@tiered/core';
 import type { CheckedOptions } from '../options.js';
 import type { Ordering } from '../order/make-order.js';
 import type { Parts } from '../order/parts.js';
 import type { LoaderEpoch, LoaderStats } from './epochs.js';
 import { limitOf, type EpochLimit } from './limit.js';
-import { sourceFiguresOf, type SourceFigures } from './optimum.js';
-import { shuffleQuality } from './shuffle-quality.js';
+
+/** Neighbours that are looked at: enough for two digits. */
+const LOOKED_AT = 100_000;
 
 /** What was measured of one epoch, and what limited it. */
 export interface EpochFigures extends LoaderEpoch {
@@ -101,4 +102,46 @@ function orderText({ order, reads, windowBytes }: Ordering): string {
   return reads === 'singly'
     ? `all ${order.length.toLocaleString('en')} samples of an epoch shuffled`
     : 'as the samples are numbered';
+}
+
+/**
+ * How well an order is mixed: how far apart the numbers of samples are that follow one another, against a
+ * full shuffle. There it is a third of all samples on average, and the quality is 1 to within a few percent.
+ * An order that is not shuffled has a quality of nearly 0.
+ */
+export function shuffleQuality(order: Uint32Array): number {
+  const pairs = order.length - 1;
+  if (pairs < 1) return 1;
+  const step = Math.max(1, Math.floor(pairs / LOOKED_AT));
+  let [sum, count] = [0, 0];
+  for (let i = 0; i < pairs; i += step) {
+    sum += Math.abs((order[i + 1] ?? 0) - (order[i] ?? 0));
+    count += 1;
+  }
+  // (n + 1) / 3 is what two different numbers of n differ by on average.
+  return sum / count / ((order.length + 1) / 3);
+}
+
+/** What the source gave, and what it had to give. */
+export interface SourceFigures {
+  /** Bytes that the source has given since the hierarchy was opened. */
+  readonly givenBytes: number;
+  /**
+   * The fewest that so many whole epochs need with these tiers, if they are empty at first: everything once,
+   * and then in each epoch what does not fit. A training that was resumed, or found copies, needs fewer.
+   */
+  readonly leastBytes: number;
+  /** Epochs that were begun. */
+  readonly epochs: number;
+}
+
+/**
+ * How far the reads of the source are from the least that is possible for one rank that reads everything.
+ * Bytes that were on the tiers before count as if they had been fetched.
+ */
+function sourceFiguresOf({ tiers, source, namespace }: HierarchyStats, epochs: number): SourceFigures {
+  const room = tiers.reduce((sum, { quotaBytes }) => sum + quotaBytes, 0);
+  const left = Math.max(0, namespace.bytes - room);
+  const leastBytes = namespace.bytes + Math.max(0, epochs - 1) * left;
+  return { givenBytes: source.readBytes, leastBytes, epochs };
 }

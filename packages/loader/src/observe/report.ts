@@ -1,8 +1,7 @@
 import { formatBytes } from '@tiered/core';
 import { hitRatioOf } from '@tiered/prefetch';
-import type { EpochFigures, LoaderFigures } from './figures.js';
+import type { EpochFigures, LoaderFigures, SourceFigures } from './figures.js';
 import { limitsOf, type LimitedEpochs } from './limit.js';
-import type { SourceFigures } from './optimum.js';
 
 /** Says in words what a loader did. */
 export function reportOf(figures: LoaderFigures): string {

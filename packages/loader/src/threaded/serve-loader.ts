@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Batch } from '../batches/batch.js';
 import type { DataLoader } from '../data-loader.js';
-import { errorBody } from '../workers/error-body.js';
+import { errorBody } from '../workers/messages.js';
 import { load } from '../workers/serve.js';
 import { toSend } from '../workers/transfer.js';
 import type { LoaderAnswer, LoaderRequest, LoaderThreadData } from './messages.js';

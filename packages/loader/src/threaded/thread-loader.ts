@@ -8,7 +8,7 @@ import type { LoaderFigures } from '../observe/figures.js';
 import { reportOf } from '../observe/report.js';
 import type { LoaderState } from '../state.js';
 import { LOADER_THREAD } from '../thread-file.js';
-import { errorFrom } from '../workers/error-body.js';
+import { errorFrom } from '../workers/messages.js';
 import type { LoaderAnswer, LoaderRequest, LoaderThreadData, SentBatch } from './messages.js';
 
 /** Options of `ThreadLoader`. */

@@ -4,8 +4,7 @@ import path from 'node:path';
 import type { MessagePort } from 'node:worker_threads';
 import type { Collate, ModuleFunction, Transform } from '../batches/functions.js';
 import { BatchMaker } from '../batches/make-batch.js';
-import { errorBody } from './error-body.js';
-import type { MakeMessage, ThreadData, ThreadMessage } from './messages.js';
+import { errorBody, type MakeMessage, type ThreadData, type ThreadMessage } from './messages.js';
 import { toSend } from './transfer.js';
 
 /** Makes batches in a worker thread, for the loader that started it. */

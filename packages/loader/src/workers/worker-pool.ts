@@ -4,8 +4,13 @@ import { Worker } from 'node:worker_threads';
 import type { BatchTask, MadeBatch } from '../batches/task.js';
 import { closedError } from '../errors.js';
 import { WORKER_THREAD } from '../thread-file.js';
-import { errorFrom } from './error-body.js';
-import type { ErrorBody, MakeMessage, ThreadData, ThreadMessage } from './messages.js';
+import {
+  errorFrom,
+  type ErrorBody,
+  type MakeMessage,
+  type ThreadData,
+  type ThreadMessage,
+} from './messages.js';
 
 /** Options of a worker pool. */
 export interface WorkerPoolOptions {

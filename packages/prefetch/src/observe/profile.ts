@@ -1,7 +1,12 @@
+import { statsBetween, type Clock, type HierarchyStats } from '@tiered/core';
 import type { TuningEvent } from '../autotuner/autotuner.js';
+import type { RequestOrigin } from '../request.js';
 import { figuresOf, type Figures, type Settings } from './figures.js';
-import type { Meter } from './meter.js';
+import { Meter } from './meter.js';
 import { verdictOf, type Verdict } from './verdict.js';
+
+/** How many epochs are kept: the last ones. */
+const EPOCHS_KEPT = 32;
 
 /**
  * What a staging buffer has measured since it was made, as PRISMA's profiler does (thesis, section 4.2.6),
@@ -22,4 +27,114 @@ export function profileOf(meter: Meter, settings: Settings, decisions: readonly 
   const occupancy = usageRecords === 0 ? 0 : usageSum / usageRecords / 100;
   const figures = figuresOf(meter, settings);
   return { ...figures, occupancy, decisions, verdict: verdictOf(figures) };
+}
+
+/**
+ * What was measured of one epoch. It lasts from the first sample of it that consumers took, or from the
+ * beginning, to the first sample of the next epoch, or until now.
+ */
+export interface EpochProfile extends Figures {
+  readonly epoch: number;
+  /**
+   * What all reads of the hierarchy came to in that time, by level, the source last. Empty if the source has
+   * no `stats`.
+   */
+  readonly levels: readonly LevelReads[];
+  /** What limited the loader. */
+  readonly verdict: Verdict;
+}
+
+/** What one level of a hierarchy gave. */
+export interface LevelReads {
+  readonly driver: string;
+  /**
+   * Reads that a tier served, or requests to the source. A request is counted once for each chunk or range,
+   * however many readers waited for it.
+   */
+  readonly reads: number;
+  readonly bytes: number;
+}
+
+/** Measures each epoch of a sequence separately. */
+export class Epochs {
+  /** Counts for the epoch that consumers are in. */
+  meter: Meter;
+  readonly #clock: Clock;
+  readonly #origin: RequestOrigin;
+  #statsBefore: HierarchyStats | undefined;
+  #epoch: number | undefined;
+  #hasEnded = false;
+  readonly #ended: EpochProfile[] = [];
+
+  constructor(clock: Clock, origin: RequestOrigin) {
+    this.#clock = clock;
+    this.#origin = origin;
+    this.#statsBefore = origin.stats?.();
+    this.meter = new Meter(clock);
+  }
+
+  /** The epoch that consumers are in. */
+  get epoch(): number | undefined {
+    return this.#epoch;
+  }
+
+  /**
+   * Tells that consumers take samples of this epoch.
+   * @param longer What was counted since the buffer was made. It fills in what the epoch alone does not show.
+   */
+  enter(epoch: number, settings: Settings, longer: Meter): void {
+    if (this.#hasEnded) return;
+    if (this.#epoch !== undefined && epoch > this.#epoch) {
+      this.#keep(this.#profile(this.#epoch, settings, longer));
+      this.#statsBefore = this.#origin.stats?.();
+      this.meter = new Meter(this.#clock, this.meter);
+    }
+    this.#epoch = Math.max(epoch, this.#epoch ?? 0);
+  }
+
+  /** Stops counting, because nothing more will be taken. */
+  end(settings: Settings, longer: Meter): void {
+    if (this.#hasEnded) return;
+    this.#keep(this.#profile(this.#epoch ?? 0, settings, longer));
+    this.#hasEnded = true;
+  }
+
+  /** Returns the last 32 epochs, in order. The last of them may be under way. */
+  profiles(settings: Settings, longer: Meter): EpochProfile[] {
+    if (this.#hasEnded) return [...this.#ended];
+    return [...this.#ended, this.#profile(this.#epoch ?? 0, settings, longer)].slice(-EPOCHS_KEPT);
+  }
+
+  #keep(profile: EpochProfile): void {
+    if (this.#ended.length === EPOCHS_KEPT) this.#ended.shift();
+    this.#ended.push(profile);
+  }
+
+  #profile(epoch: number, settings: Settings, longer: Meter): EpochProfile {
+    const figures = figuresOf(this.meter, settings, longer);
+    const [before, now] = [this.#statsBefore, this.#origin.stats?.()];
+    const stats = before === undefined || now === undefined ? undefined : statsBetween(before, now);
+    const verdict = verdictOf(figures, stats);
+    return { ...figures, epoch, levels: levelsOf(stats), verdict };
+  }
+}
+
+/**
+ * The part of the bytes that tiers gave, 0 to 1: the hit ratio by bytes. Undefined where nothing was read, or
+ * nobody says from where.
+ * @param levels Of an epoch, as `EpochProfile.levels`: the source is the last one.
+ */
+export function hitRatioOf(levels: readonly Pick<LevelReads, 'bytes'>[]): number | undefined {
+  const all = levels.reduce((sum, { bytes }) => sum + bytes, 0);
+  return all === 0 ? undefined : 1 - (levels.at(-1)?.bytes ?? 0) / all;
+}
+
+/** Returns what each level gave, the source last. */
+export function levelsOf(stats: HierarchyStats | undefined): LevelReads[] {
+  if (stats === undefined) return [];
+  return [...stats.tiers, stats.source].map(({ driver, reads, readBytes }) => ({
+    driver,
+    reads,
+    bytes: readBytes,
+  }));
 }

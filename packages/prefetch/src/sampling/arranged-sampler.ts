@@ -1,5 +1,4 @@
-import { assertIndex } from '../sequence/access-sequence.js';
-import { EpochOrders } from '../sequence/epoch-orders.js';
+import { assertIndex, EpochOrders } from '../sequence/access-sequence.js';
 import type { Sampler } from './sampler.js';
 
 /** What a sampler of this package is made of. */

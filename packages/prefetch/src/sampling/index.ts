@@ -23,8 +23,7 @@ export {
 } from './global-batch-sampler.js';
 export { rankSampler, type RankSamplerOptions } from './rank-sampler.js';
 export { redistribute, type RedistributeOptions } from './redistribute.js';
-export { samplerSequence } from './sampler-sequence.js';
-export { type Sampler } from './sampler.js';
+export { samplerSequence, type Sampler } from './sampler.js';
 export {
   torchBatchSampler,
   type TorchBatchSampler,

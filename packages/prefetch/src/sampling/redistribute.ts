@@ -3,8 +3,7 @@ import { configError } from '@tiered/core/internal';
 import type { AccessSequence } from '../sequence/access-sequence.js';
 import { fingerprintOf } from '../sequence/fingerprint.js';
 import { assertSameAccesses, assertState, type PrefetcherState } from '../state.js';
-import { samplerSequence } from './sampler-sequence.js';
-import type { Sampler } from './sampler.js';
+import { samplerSequence, type Sampler } from './sampler.js';
 
 /** Options of `redistribute`. */
 export interface RedistributeOptions extends OperationOptions {

@@ -1,3 +1,6 @@
+import { configError } from '@tiered/core/internal';
+import { KeySequence, type AccessSequence } from '../sequence/access-sequence.js';
+
 /**
  * Knows which sample every worker of a training run reads, and when: what NoPFS calls clairvoyance (section
  * 3). Samples are numbers from 0 to `samples - 1`. Computed on demand, in O(samples) memory. The same
@@ -19,4 +22,23 @@ export interface Sampler {
   epoch(worker: number, epoch: number): Uint32Array;
   /** Returns the sample of one access, without replaying those before it. */
   at(worker: number, epoch: number, position: number): number;
+}
+
+/**
+ * Makes the sequence that one worker of a sampler reads, for a `Prefetcher`.
+ * @param sampler Sequences of one sampler share the orders that it keeps.
+ * @param worker Counted from 0.
+ * @param keys The key of each sample's object. Kept, not copied, so that the sequences of many workers can
+ * share it: do not change it.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if the number of keys is not that of the samples, or for a
+ * worker that does not exist.
+ */
+export function samplerSequence(sampler: Sampler, worker: number, keys: ArrayLike<string>): AccessSequence {
+  if (keys.length !== sampler.samples)
+    throw configError('keys', `${sampler.samples} keys, one for each sample`, keys.length);
+  return new KeySequence(keys, {
+    epochs: sampler.epochs,
+    epochLength: sampler.epochLength(worker),
+    indexAt: (epoch, position) => sampler.at(worker, epoch, position),
+  });
 }

@@ -2,12 +2,11 @@ import { tooLargeError } from '@tiered/core/internal';
 import { prefetchChannel } from '@tiered/core/tracing';
 import { identityOf, type SampleRequest } from '../request.js';
 import { NO_BLOCK, type Block } from './arena.js';
-import { Entry } from './entry.js';
+import { Entry, TracedSample } from './entry.js';
 import type { LookAhead, SizeFailure } from './look-ahead.js';
 import type { QueuePorts } from './queue-ports.js';
 import type { Room } from './room.js';
 import type { Skips } from './skips.js';
-import { TracedSample } from './traced-sample.js';
 import type { Window } from './window.js';
 
 /** How many of the next samples a producer takes at once. */

@@ -1,8 +1,9 @@
-import { invariant, tooLargeError } from '@tiered/core/internal';
+import { invariant, tooLargeError, traceEnd, traceStart } from '@tiered/core/internal';
+import { prefetchChannel, type PrefetchTrace } from '@tiered/core/tracing';
+import { AsyncResource } from 'node:async_hooks';
 import type { SampleRequest } from '../request.js';
 import type { Block } from './arena.js';
 import type { MemoryPort } from './queue-ports.js';
-import type { TracedSample } from './traced-sample.js';
 
 /**
  * Where an admitted sample stands: `reading`, then `ready` or `failed`; `gone` once it was taken or dropped.
@@ -150,5 +151,37 @@ export class Entry {
     this.#lookers = undefined;
     if (lookers !== undefined) for (const look of lookers) look();
     this.#onSettled(this);
+  }
+}
+
+/**
+ * A sample that subscribers of `tiered:prefetch` follow, from its admission until it has settled. Made only
+ * if there are any.
+ */
+export class TracedSample {
+  readonly #context: { -readonly [Field in keyof PrefetchTrace]: PrefetchTrace[Field] };
+  /** Keeps what subscribers bind to the start, for the read that comes later. */
+  readonly #scope: AsyncResource;
+
+  constructor(hierarchy: string | undefined, { request, size }: Pick<Entry, 'request' | 'size'>) {
+    const { key, epoch, position } = request;
+    this.#context = { hierarchy, key, epoch, position, bytes: size, repeated: false };
+    this.#scope = traceStart(prefetchChannel, this.#context, () => new AsyncResource('tiered:prefetch'));
+  }
+
+  /** Makes a read as a part of what is traced. */
+  run<T>(read: () => T): T {
+    return this.#scope.runInAsyncScope(read);
+  }
+
+  /** Tells that its bytes are copied from another sample. */
+  repeats(): void {
+    this.#context.repeated = true;
+  }
+
+  /** @param bytes What was read, unless that failed. */
+  end(failure: { readonly error: unknown } | undefined, bytes: number): void {
+    if (failure === undefined) this.#context.bytes = bytes;
+    traceEnd(prefetchChannel, this.#context, failure);
   }
 }

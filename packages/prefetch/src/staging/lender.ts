@@ -2,8 +2,7 @@ import { tooLargeError } from '@tiered/core/internal';
 import type { Access } from '../sequence/access-sequence.js';
 import type { Block } from './arena.js';
 import type { Entry } from './entry.js';
-import { LentSample } from '../lent-sample.js';
-import type { Sample } from '../sample.js';
+import { LentSample, type Sample } from '../sample.js';
 import type { Window } from './window.js';
 
 /**

@@ -1,7 +1,7 @@
 import { askedSizeOf, type SampleRequest } from '../request.js';
 import type { RequestFeed } from '../sequence/access-feed.js';
 import type { Access } from '../sequence/access-sequence.js';
-import type { StartPosition } from '../sequence/position.js';
+import type { StartPosition } from '../state.js';
 
 /** Why a size is not known, if that is so. */
 export type SizeFailure = { readonly error: unknown } | undefined;

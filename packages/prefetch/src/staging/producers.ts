@@ -1,10 +1,9 @@
 import type { Clock, TieredError } from '@tiered/core';
 import type { Autotuner, Tuning, TuningEvent } from '../autotuner/autotuner.js';
-import { Epochs, type EpochProfile } from '../observe/epochs.js';
+import { Epochs, profileOf, type EpochProfile, type Profile } from '../observe/profile.js';
 import type { Settings } from '../observe/figures.js';
 import { Meter } from '../observe/meter.js';
 import { slower } from '../observe/places.js';
-import { profileOf, type Profile } from '../observe/profile.js';
 import type { BatchLimits } from './admission.js';
 import type { Entry } from './entry.js';
 import { BufferMemory, QueueMemory } from './queue-memory.js';

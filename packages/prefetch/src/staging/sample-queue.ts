@@ -12,7 +12,7 @@ import { readEntries } from './read-entries.js';
 import { Room } from './room.js';
 import { keyedSourceOf, type RequestOrigin, type SampleSource } from '../request.js';
 import type { Sample, SampleReadOptions } from '../sample.js';
-import type { SequencePosition, StartPosition } from '../sequence/position.js';
+import type { SequencePosition, StartPosition } from '../state.js';
 import type { Skips } from './skips.js';
 import { Waiters } from './waiters.js';
 import { Window } from './window.js';

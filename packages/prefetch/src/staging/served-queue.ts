@@ -1,5 +1,5 @@
 import { producersFor } from '../autotuner/limits.js';
-import type { Epochs } from '../observe/epochs.js';
+import type { Epochs } from '../observe/profile.js';
 import { placesOf, type Place } from '../observe/places.js';
 import type { RequestOrigin, SampleRequest } from '../request.js';
 import { BatchSize } from './batch-size.js';

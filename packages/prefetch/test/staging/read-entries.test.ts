@@ -5,11 +5,10 @@ import fc from 'fast-check';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, it, onTestFinished } from 'vitest';
 import { KeyRequest } from '../../src/request.js';
-import { Entry } from '../../src/staging/entry.js';
+import { Entry, TracedSample } from '../../src/staging/entry.js';
 import { BufferMemory, QueueMemory } from '../../src/staging/queue-memory.js';
 import { readEntries } from '../../src/staging/read-entries.js';
 import { ReusedMemory } from '../../src/staging/reused-memory.js';
-import { TracedSample } from '../../src/staging/traced-sample.js';
 import { charge, keys, settled, withCode } from '../helpers.js';
 
 /** What becomes of an object between its admission and the end of its read. */

@@ -1,7 +1,7 @@
 import type { HierarchyStats } from '@tiered/core';
 import { hitRatioOf } from '@tiered/prefetch';
 import { describe, expect, it } from 'vitest';
-import { verdictOf } from '../src/observe/verdict.js';
+import { verdictOf } from '../../src/observe/verdict.js';
 
 const MIB = 2 ** 20;
 

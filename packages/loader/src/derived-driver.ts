@@ -45,7 +45,7 @@ const PAGE = 1000;
  * that a sample is in, and by name and version of the transform. So they go when either changes.
  *
  * For transforms that always make the same, such as decoding, resizing or tokenising. Random augmentation
- * belongs into the transform of the loader.
+ * belongs in the transform of the loader.
  *
  * A key is the name of its sample, with the number padded: `train-00.tfrecord#0007`. A sample that is not on
  * a tier is read and made each time that it is asked for.
@@ -157,7 +157,7 @@ export class DerivedDriver<S = unknown> extends BaseDriver {
     const what = bytes instanceof Uint8Array ? `${bytes.byteLength} bytes` : typeof bytes;
     throw new TieredError(
       'TIERED_TRANSFORM_FAILED',
-      `The transform ${this.#transform.name} made ${what} of ${key}, not ${this.#bytes} bytes. Mend the transform, or the option "bytes".`,
+      `The transform ${this.#transform.name} made ${what} of ${key}, not ${this.#bytes} bytes. Fix the transform, or the option "bytes".`,
       { key, driver: this.name },
     );
   }

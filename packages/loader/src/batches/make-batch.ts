@@ -88,7 +88,7 @@ export class BatchMaker {
     try {
       return { data: await collate(samples), isOwn: MAKE_OWN.includes(collate), kept };
     } catch (cause) {
-      const message = `collate failed for a batch of epoch ${task.epoch}: ${textOf(cause)}. Mend the function, or what it is given.`;
+      const message = `collate failed for a batch of epoch ${task.epoch}: ${textOf(cause)}. Fix the function, or its input.`;
       throw new TieredError('TIERED_TRANSFORM_FAILED', message, { cause });
     }
   }
@@ -143,7 +143,7 @@ function damagedOrThrow(error: unknown, index: number, damage: { index: number; 
 function failed(task: BatchTask, i: number, cause: unknown): never {
   const { [i]: key = '' } = task.keys;
   const sample = task.samples[i] ?? 0;
-  const message = `The transform failed for sample ${sample}, in ${key}, of epoch ${task.epoch}: ${textOf(cause)}. Mend the transform, or the sample.`;
+  const message = `The transform failed for sample ${sample}, in ${key}, of epoch ${task.epoch}: ${textOf(cause)}. Fix the transform, or the sample.`;
   throw new TieredError('TIERED_TRANSFORM_FAILED', message, { cause, key });
 }
 

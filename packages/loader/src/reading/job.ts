@@ -18,8 +18,8 @@ export interface FoundJob {
 }
 
 /**
- * Finds the order that options ask for, and where the rest of the training begins: for a loader, and for who
- * foresees one.
+ * Finds the order that options ask for, and where the rest of the training begins: for a loader, and for
+ * `objectReads`, which foresees one.
  * @throws TieredError `TIERED_CONFIG_INVALID`
  */
 export function jobOf(

@@ -160,7 +160,7 @@ function madeTensors<B extends AnyBatch, D>(batch: B, toTensors: (batch: B) => D
     });
   } catch (cause) {
     const text = cause instanceof Error ? cause.message : String(cause);
-    const message = `toTensors failed for batch ${batch.index} of epoch ${batch.epoch}: ${text}. Mend the function, or what it is given.`;
+    const message = `toTensors failed for batch ${batch.index} of epoch ${batch.epoch}: ${text}. Fix the function, or its input.`;
     throw new TieredError('TIERED_TRANSFORM_FAILED', message, { cause });
   }
 }

@@ -168,7 +168,7 @@ function withErrors(made: MadeBatch): MadeBatch {
 function workerFailed(cause: unknown, isReady: boolean): TieredError {
   const text = cause instanceof Error ? cause.message : String(cause);
   const message = isReady
-    ? `A worker of the loader ended: ${text}. Mend what ended it, or allow replacements (replaceWorkers).`
+    ? `A worker of the loader ended: ${text}. Fix the cause, or allow replacements (replaceWorkers).`
     : `A worker of the loader could not start: ${text}. ${adviceFor(cause)}`;
   return new TieredError('TIERED_WORKER_FAILED', message, { cause });
 }

@@ -14,6 +14,7 @@ import { LineProcess, type LineProcessOptions } from '../../tools/processes/line
 import {
   CHANGING,
   CLOSE_ALL,
+  EVERY_REFUSAL,
   IN_DIRECTORIES,
   mayChangeOpened,
   READING,
@@ -59,7 +60,7 @@ interface Place {
   /** Makes the files of a case. */
   readonly make: (name: string) => Promise<void>;
   /** How a program is started without the shim. */
-  readonly start: (program: LineProcessOptions, directory: string) => LineProcessOptions;
+  readonly start: (program: LineProcessOptions) => LineProcessOptions;
 }
 
 async function served(source: StorageDriver, root?: string) {
@@ -86,17 +87,21 @@ const READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && ex
 
 /** A source that is none, which looks like a read-only mount of the same files. */
 async function imaginary(): Promise<Place> {
-  const [plain, above] = [temporaryDirectory(), temporaryDirectory()];
+  const aboves = [temporaryDirectory(), temporaryDirectory()];
+  for (const above of aboves) {
+    fs.writeFileSync(path.join(above, 'outside'), '');
+    fs.mkdirSync(path.join(above, 'directory'));
+  }
+  const [plain = '', root = ''] = aboves.map((above) => path.join(above, 'root'));
   const source = new MemoryDriver({ quota: '1GiB' });
   const make = async (name: string) => {
     makeFiles(path.join(plain, name), 0o444);
     for (const file of FILES.keys())
       await source.write(name + file, bytesOf(file), { size: bytesOf(file).byteLength });
   };
-  const root = path.join(above, 'root');
-  const start = ({ command, arguments: args }: LineProcessOptions, directory: string) => ({
+  const start = ({ command, arguments: args }: LineProcessOptions) => ({
     command: 'unshare',
-    arguments: ['--mount', '--map-root-user', 'sh', '-c', READ_ONLY, directory, command, ...args],
+    arguments: ['--mount', '--map-root-user', 'sh', '-c', READ_ONLY, plain, command, ...args],
   });
   return { ...(await served(source, root)), plain, root, make, start };
 }
@@ -117,7 +122,7 @@ async function differ(place: Place, copied: readonly string[], lines: readonly L
   });
   const environment = interposer.environment();
   const programs = await Promise.all([
-    LineProcess.start(start(program(plain), path.join(plain, name))),
+    LineProcess.start(start(program(plain))),
     LineProcess.start({ ...program(root), environment }),
   ]);
   try {
@@ -151,7 +156,7 @@ describeShim('random sequences of file calls', () => {
   it.each([
     ['[I1] [I2] a directory', real, [...READING, ...IN_DIRECTORIES]],
     ['[I15] a directory that is changed', real, [...READING, ...CHANGING]],
-    ['[I7] a root that is not there', imaginary, [...READING, ...REFUSED]],
+    ['[I7] a root that is not there', imaginary, [...READING, ...IN_DIRECTORIES, ...REFUSED]],
   ] as const)(
     'say under the shim what they say without it, below %s',
     { timeout: TIMEOUT_MS },
@@ -163,4 +168,8 @@ describeShim('random sequences of file calls', () => {
       );
     },
   );
+
+  it('[I7] refuse every change of everything as a file system does that is mounted for reading', async () => {
+    await differ(await imaginary(), [], EVERY_REFUSAL);
+  });
 });

@@ -69,10 +69,12 @@ export const READING: readonly fc.Arbitrary<Line>[] = [
   fc.oneof(call('place', file), call('evict', file), call('settle')),
 ];
 
-const writing = fc.constantFrom(
+const WRITING = [
   ...[O_RDWR, O_WRONLY, O_WRONLY | O_APPEND, O_WRONLY | O_TRUNC, O_RDWR | O_CREAT],
   ...[O_WRONLY | O_CREAT | O_TRUNC, O_WRONLY | O_CREAT | O_EXCL, O_RDONLY | O_CREAT, O_RDONLY | O_TRUNC],
-);
+];
+const MODES = ['r+', 'w', 'a', 'w+', 'a+', 'wx'];
+const writing = fc.constantFrom(...WRITING);
 const text = fc.constantFrom('', 'x', 'some words');
 const time = fc.constantFrom(0, 1_000_000_007);
 
@@ -80,7 +82,7 @@ const time = fc.constantFrom(0, 1_000_000_007);
 const changing = (names: fc.Arbitrary<string>): readonly fc.Arbitrary<Line>[] => [
   call('open', slot, name, writing, where),
   fc.oneof(call('write', slot, text), call('pwrite', slot, text, offset), call('ftruncate', slot, count)),
-  call('fopen', names, fc.constantFrom('r+', 'w', 'a', 'w+', 'a+', 'wx'), offset, count),
+  call('fopen', names, fc.constantFrom(...MODES), offset, count),
   fc.oneof(call('unlink', names), call('rename', names, names), call('truncate', names, count)),
   fc.oneof(call('link', names, names), call('symlink', file, names), call('mkdir', names)),
   fc.oneof(call('chmod', names, fc.constantFrom(0o600, 0o644)), call('utime', names, time)),
@@ -117,10 +119,58 @@ export function mayChangeOpened([what, , by, given]: Line): boolean {
 /** Closes all that a program has open. */
 export const CLOSE_ALL: readonly Line[] = [0, 1, 2, 3].map((each) => ['close', each]);
 
-/** What has one error for more than one reason below a root that is not there is left out. */
-export const REFUSED = changing(file);
+/** Every way to name something below a root that is mounted for reading, and the root itself. */
+const EVERY_NAME: readonly string[] = [
+  ...['/a.bin', '/a.bin/', '/a.bin/.', '/a.bin/..', '/a.bin/more', '/a.bin/more/', '/a.bin/more/more'],
+  ...[
+    '/d',
+    '/d/',
+    '/d//',
+    '/d/.',
+    '/d/./',
+    '/d/..',
+    '/d/../',
+    '/d/b.bin',
+    '/d/e/..',
+    '/d/../a.bin',
+    '/empty',
+  ],
+  ...['/new', '/new/', '/new/.', '/new/..', '/new/more', '/new/more/', '/new/../a.bin', '/d/new', '/d/new/'],
+  ...['', '/', '/.', '/..', '/../', '/../.', '^/root', '^/root/', '^/root/.'],
+  ...[':a.bin', ':d', ':d/', ':new', ':new/', ':.', ':..', ':./', ':nothing/more'],
+];
+/** What is on another file system, where nothing is changed. */
+const OUTSIDE = ['^/outside', '^/missing', '^/directory', '^/missing/more', '^/outside/more'];
+/** Where the mount is. Linux lets it be renamed to itself, and the name of a temporary file be beside it. */
+const ROOT = ['^/root', '^/root/'];
+const pairs = [...EVERY_NAME, ...OUTSIDE]
+  .flatMap((from) => [...EVERY_NAME, ...OUTSIDE].map((to) => [from, to] as const))
+  .filter(([from, to]) => ![OUTSIDE, ROOT].some((names) => names.includes(from) && names.includes(to)));
 
-/** What is not the same below a root that is not there: the path of the working directory. */
+/** Every call that changes something, with every name. */
+export const EVERY_REFUSAL: readonly Line[] = [
+  ...EVERY_NAME.flatMap((one): Line[] => [
+    ...['unlink', 'rmdir', 'remove', 'mkdir', 'mkfifo', 'mknod'].map((what): Line => [what, one]),
+    ...WRITING.map((flag): Line => ['open', 0, one, flag, null]),
+    ...MODES.map((mode): Line => ['fopen', one, mode, 0, 1]),
+    ...[
+      ['symlink', '/a.bin', one] as const,
+      ['truncate', one, 0] as const,
+      ['chmod', one, 0o600] as const,
+      ['utime', one, 0] as const,
+      ['setxattr', one] as const,
+      ...(ROOT.includes(one) ? [] : [['mkstemp', one] as const]),
+    ],
+  ]),
+  ...pairs.flatMap(([from, to]): Line[] => [
+    ['rename', from, to],
+    ['link', from, to],
+  ]),
+];
+
+export const REFUSED = changing(fc.oneof(file, fc.constantFrom(...EVERY_NAME)));
+
+/** The path of the working directory, and what comes of it. */
 export const IN_DIRECTORIES: readonly fc.Arbitrary<Line>[] = [
   call('getcwd'),
   call('realpath', fc.constantFrom(':a.bin', ':.', ':e/..')),

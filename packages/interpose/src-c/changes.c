@@ -1,14 +1,15 @@
 /*
  * The problem: below an imaginary root, paths lead to no files, but to directories of the session that stand
- * for some, and whoever changes these changes them for all programs. What makes, changes or removes something
- * there is told what a file system says that is mounted for reading only. All else goes to the functions
- * behind.
+ * for some. A change of one of these would change it for all programs. So the functions that make, change or
+ * remove something refuse there, as on a file system that is mounted for reading (refusals.c). All else goes
+ * to the functions behind.
  *
  * A path that need not be looked up costs a comparison of its beginning, and where no root is imaginary, a
  * look at a variable.
  */
 #include "imaginary.h"
 #include "real.h"
+#include "refusals.h"
 #include "written.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -21,37 +22,11 @@
 #include <utime.h>
 
 #define EXPORT __attribute__((visibility("default")))
-/* For the room that it takes on the stack: signal handlers may have little. */
-#define APART __attribute__((noinline)) static
 
-enum intent {
-  /* Makes something at the path. */
-  MAKE,
-  /* Changes or removes what is there. */
-  CHANGE,
-  /* Asks for attributes that nothing there has. */
-  ASK,
-};
-
-/* What the intent comes to. 0 if the path is below no imaginary root. */
-APART int error_of(enum intent intent, int directory, const char *path) {
-  struct imaginary found;
-  if (imaginary_look(directory, path, &found) == IMAGINARY_NONE) return 0;
-  bool is_nothing = found.kind == IMAGINARY_NOTHING;
-  switch (intent) {
-    case MAKE:
-      return is_nothing ? found.error_to_make : EEXIST;
-    case CHANGE:
-      return is_nothing ? found.error : EROFS;
-    default:
-      return is_nothing ? found.error : ENOTSUP;
-  }
-}
-
-static bool is_refused(enum intent intent, int directory, const char *path) {
-  int error = imaginary_may_be(path) ? error_of(intent, directory, path) : 0;
+static bool is_refused(enum change change, int directory, const char *path) {
+  int error = imaginary_may_be(path) ? refusal(change, directory, path) : 0;
   if (error != 0) errno = error;
-  else if (intent == CHANGE) written_at(directory, path);
+  else if (is_of_what_is_there(change)) written_at(directory, path);
   return error != 0;
 }
 
@@ -77,64 +52,64 @@ static const char *or_itself(const char *volatile given) {
   }
 
 /* What makes something. */
-REFUSED(int, mkdir, (const char *path, mode_t mode), (path, mode), -1, MAKE, AT_FDCWD, path)
-REFUSED(int, mkdirat, (int at, const char *path, mode_t mode), (at, path, mode), -1, MAKE, at, path)
-REFUSED(int, mkfifo, (const char *path, mode_t mode), (path, mode), -1, MAKE, AT_FDCWD, path)
-REFUSED(int, mkfifoat, (int at, const char *path, mode_t mode), (at, path, mode), -1, MAKE, at, path)
-REFUSED(int, symlink, (const char *to, const char *path), (to, path), -1, MAKE, AT_FDCWD, path)
-REFUSED(int, symlinkat, (const char *to, int at, const char *path), (to, at, path), -1, MAKE, at, path)
-REFUSED(char *, mkdtemp, (char *path), (path), NULL, MAKE, AT_FDCWD, path)
-REFUSED(int, mkstemp, (char *path), (path), -1, MAKE, AT_FDCWD, path)
-REFUSED(int, mkstemp64, (char *path), (path), -1, MAKE, AT_FDCWD, path)
-REFUSED(int, mkostemp, (char *path, int flags), (path, flags), -1, MAKE, AT_FDCWD, path)
-REFUSED(int, mkostemp64, (char *path, int flags), (path, flags), -1, MAKE, AT_FDCWD, path)
-REFUSED(int, mkstemps, (char *path, int end), (path, end), -1, MAKE, AT_FDCWD, path)
-REFUSED(int, mkstemps64, (char *path, int end), (path, end), -1, MAKE, AT_FDCWD, path)
-REFUSED(int, mkostemps, (char *path, int end, int flags), (path, end, flags), -1, MAKE, AT_FDCWD, path)
-REFUSED(int, mkostemps64, (char *path, int end, int flags), (path, end, flags), -1, MAKE, AT_FDCWD, path)
+REFUSED(int, mkdir, (const char *path, mode_t mode), (path, mode), -1, MAKE_DIRECTORY, AT_FDCWD, path)
+REFUSED(int, mkdirat, (int at, const char *path, mode_t mode), (at, path, mode), -1, MAKE_DIRECTORY, at, path)
+REFUSED(int, mkfifo, (const char *path, mode_t mode), (path, mode), -1, MAKE_FILE, AT_FDCWD, path)
+REFUSED(int, mkfifoat, (int at, const char *path, mode_t mode), (at, path, mode), -1, MAKE_FILE, at, path)
+REFUSED(int, symlink, (const char *to, const char *path), (to, path), -1, MAKE_FILE, AT_FDCWD, path)
+REFUSED(int, symlinkat, (const char *to, int at, const char *path), (to, at, path), -1, MAKE_FILE, at, path)
+REFUSED(char *, mkdtemp, (char *path), (path), NULL, MAKE_DIRECTORY, AT_FDCWD, path)
+REFUSED(int, mkstemp, (char *path), (path), -1, MAKE_FILE, AT_FDCWD, path)
+REFUSED(int, mkstemp64, (char *path), (path), -1, MAKE_FILE, AT_FDCWD, path)
+REFUSED(int, mkostemp, (char *path, int flags), (path, flags), -1, MAKE_FILE, AT_FDCWD, path)
+REFUSED(int, mkostemp64, (char *path, int flags), (path, flags), -1, MAKE_FILE, AT_FDCWD, path)
+REFUSED(int, mkstemps, (char *path, int end), (path, end), -1, MAKE_FILE, AT_FDCWD, path)
+REFUSED(int, mkstemps64, (char *path, int end), (path, end), -1, MAKE_FILE, AT_FDCWD, path)
+REFUSED(int, mkostemps, (char *path, int end, int flags), (path, end, flags), -1, MAKE_FILE, AT_FDCWD, path)
+REFUSED(int, mkostemps64, (char *path, int end, int flags), (path, end, flags), -1, MAKE_FILE, AT_FDCWD, path)
 
 /* What removes something. */
-REFUSED(int, unlink, (const char *path), (path), -1, CHANGE, AT_FDCWD, path)
-REFUSED(int, unlinkat, (int at, const char *path, int flags), (at, path, flags), -1, CHANGE, at, path)
-REFUSED(int, rmdir, (const char *path), (path), -1, CHANGE, AT_FDCWD, path)
-REFUSED(int, remove, (const char *path), (path), -1, CHANGE, AT_FDCWD, path)
+REFUSED(int, unlink, (const char *path), (path), -1, REMOVE_FILE, AT_FDCWD, path)
+REFUSED(int, unlinkat, (int at, const char *path, int flags), (at, path, flags), -1,
+        (flags & AT_REMOVEDIR) != 0 ? REMOVE_DIRECTORY : REMOVE_FILE, at, path)
+REFUSED(int, rmdir, (const char *path), (path), -1, REMOVE_DIRECTORY, AT_FDCWD, path)
+REFUSED(int, remove, (const char *path), (path), -1, REMOVE, AT_FDCWD, path)
 
 /* What changes what is known of something. */
-REFUSED(int, chmod, (const char *path, mode_t mode), (path, mode), -1, CHANGE, AT_FDCWD, path)
-REFUSED(int, lchmod, (const char *path, mode_t mode), (path, mode), -1, CHANGE, AT_FDCWD, path)
-REFUSED(int, fchmod, (int fd, mode_t mode), (fd, mode), -1, CHANGE, fd, ".")
-REFUSED(int, fchmodat, (int at, const char *path, mode_t mode, int flags), (at, path, mode, flags), -1,
-        CHANGE, at, or_itself(path))
-REFUSED(int, chown, (const char *path, uid_t user, gid_t group), (path, user, group), -1, CHANGE, AT_FDCWD,
+REFUSED(int, chmod, (const char *path, mode_t mode), (path, mode), -1, ALTER, AT_FDCWD, path)
+REFUSED(int, lchmod, (const char *path, mode_t mode), (path, mode), -1, ALTER, AT_FDCWD, path)
+REFUSED(int, fchmod, (int fd, mode_t mode), (fd, mode), -1, ALTER, fd, ".")
+REFUSED(int, fchmodat, (int at, const char *path, mode_t mode, int flags), (at, path, mode, flags), -1, ALTER,
+        at, or_itself(path))
+REFUSED(int, chown, (const char *path, uid_t user, gid_t group), (path, user, group), -1, ALTER, AT_FDCWD,
         path)
-REFUSED(int, lchown, (const char *path, uid_t user, gid_t group), (path, user, group), -1, CHANGE, AT_FDCWD,
+REFUSED(int, lchown, (const char *path, uid_t user, gid_t group), (path, user, group), -1, ALTER, AT_FDCWD,
         path)
-REFUSED(int, fchown, (int fd, uid_t user, gid_t group), (fd, user, group), -1, CHANGE, fd, ".")
+REFUSED(int, fchown, (int fd, uid_t user, gid_t group), (fd, user, group), -1, ALTER, fd, ".")
 REFUSED(int, fchownat, (int at, const char *path, uid_t user, gid_t group, int flags),
-        (at, path, user, group, flags), -1, CHANGE, at, or_itself(path))
-REFUSED(int, utime, (const char *path, const struct utimbuf *times), (path, times), -1, CHANGE, AT_FDCWD,
+        (at, path, user, group, flags), -1, ALTER, at, or_itself(path))
+REFUSED(int, utime, (const char *path, const struct utimbuf *times), (path, times), -1, ALTER, AT_FDCWD, path)
+REFUSED(int, utimes, (const char *path, const struct timeval times[2]), (path, times), -1, ALTER, AT_FDCWD,
         path)
-REFUSED(int, utimes, (const char *path, const struct timeval times[2]), (path, times), -1, CHANGE, AT_FDCWD,
+REFUSED(int, lutimes, (const char *path, const struct timeval times[2]), (path, times), -1, ALTER, AT_FDCWD,
         path)
-REFUSED(int, lutimes, (const char *path, const struct timeval times[2]), (path, times), -1, CHANGE, AT_FDCWD,
-        path)
-REFUSED(int, futimes, (int fd, const struct timeval times[2]), (fd, times), -1, CHANGE, fd, ".")
+REFUSED(int, futimes, (int fd, const struct timeval times[2]), (fd, times), -1, ALTER, fd, ".")
 REFUSED(int, futimesat, (int at, const char *path, const struct timeval times[2]), (at, path, times), -1,
-        CHANGE, at, or_itself(path))
-REFUSED(int, futimens, (int fd, const struct timespec times[2]), (fd, times), -1, CHANGE, fd, ".")
+        ALTER, at, or_itself(path))
+REFUSED(int, futimens, (int fd, const struct timespec times[2]), (fd, times), -1, ALTER, fd, ".")
 REFUSED(int, utimensat, (int at, const char *path, const struct timespec times[2], int flags),
-        (at, path, times, flags), -1, CHANGE, at, or_itself(path))
+        (at, path, times, flags), -1, ALTER, at, or_itself(path))
 
 /* Attributes of a user's own. */
 REFUSED(int, setxattr, (const char *path, const char *name, const void *value, size_t size, int flags),
-        (path, name, value, size, flags), -1, CHANGE, AT_FDCWD, path)
+        (path, name, value, size, flags), -1, ALTER, AT_FDCWD, path)
 REFUSED(int, lsetxattr, (const char *path, const char *name, const void *value, size_t size, int flags),
-        (path, name, value, size, flags), -1, CHANGE, AT_FDCWD, path)
+        (path, name, value, size, flags), -1, ALTER, AT_FDCWD, path)
 REFUSED(int, fsetxattr, (int fd, const char *name, const void *value, size_t size, int flags),
-        (fd, name, value, size, flags), -1, CHANGE, fd, ".")
-REFUSED(int, removexattr, (const char *path, const char *name), (path, name), -1, CHANGE, AT_FDCWD, path)
-REFUSED(int, lremovexattr, (const char *path, const char *name), (path, name), -1, CHANGE, AT_FDCWD, path)
-REFUSED(int, fremovexattr, (int fd, const char *name), (fd, name), -1, CHANGE, fd, ".")
+        (fd, name, value, size, flags), -1, ALTER, fd, ".")
+REFUSED(int, removexattr, (const char *path, const char *name), (path, name), -1, ALTER, AT_FDCWD, path)
+REFUSED(int, lremovexattr, (const char *path, const char *name), (path, name), -1, ALTER, AT_FDCWD, path)
+REFUSED(int, fremovexattr, (int fd, const char *name), (fd, name), -1, ALTER, fd, ".")
 REFUSED(ssize_t, getxattr, (const char *path, const char *name, void *value, size_t size),
         (path, name, value, size), -1, ASK, AT_FDCWD, path)
 REFUSED(ssize_t, lgetxattr, (const char *path, const char *name, void *value, size_t size),
@@ -142,7 +117,7 @@ REFUSED(ssize_t, lgetxattr, (const char *path, const char *name, void *value, si
 
 /* Nothing there has attributes, and to list none is no error. */
 static bool lists_none(const char *path, ssize_t *count) {
-  int error = imaginary_may_be(path) ? error_of(ASK, AT_FDCWD, path) : 0;
+  int error = imaginary_may_be(path) ? refusal(ASK, AT_FDCWD, path) : 0;
   *count = error == ENOTSUP ? 0 : -1;
   if (error != 0 && error != ENOTSUP) errno = error;
   return error != 0;
@@ -163,59 +138,50 @@ EXPORT ssize_t llistxattr(const char *path, char *names, size_t size) {
   return ((list_function)real_symbol(&next_llistxattr, "llistxattr"))(path, names, size);
 }
 
-/* Where a name is given to what has one. */
-struct two_paths {
-  int from_directory;
-  const char *from;
-  int to_directory;
-  const char *to;
-};
-
-/* Nothing is moved from one file system to another. */
-static bool is_rename_refused(const struct two_paths *paths) {
-  int from = imaginary_may_be(paths->from) ? error_of(CHANGE, paths->from_directory, paths->from) : 0;
-  int to = imaginary_may_be(paths->to) ? error_of(MAKE, paths->to_directory, paths->to) : 0;
-  int error = from != 0 && from != EROFS ? from : (from != 0) == (to != 0) ? from : EXDEV;
+static bool is_rename_refused(const struct two_paths *paths, bool may_replace) {
+  bool may_be = imaginary_may_be(paths->from) || imaginary_may_be(paths->to);
+  int error = may_be ? rename_refusal(paths, may_replace) : 0;
   if (error != 0) errno = error;
   else written_renamed(paths->from_directory, paths->from, paths->to_directory, paths->to);
   return error != 0;
 }
 
-static bool is_link_refused(const struct two_paths *paths) {
-  const char *from = or_itself(paths->from);
-  if (is_refused(MAKE, paths->to_directory, paths->to)) return true;
-  if (!is_refused(CHANGE, paths->from_directory, from)) return false;
-  if (errno == EROFS) errno = EXDEV;
-  return true;
+static bool is_link_refused(const struct two_paths *paths, int flags) {
+  const struct two_paths given = {paths->from_directory, or_itself(paths->from), paths->to_directory,
+                                  paths->to};
+  bool may_be = imaginary_may_be(given.from) || imaginary_may_be(given.to);
+  int error = may_be ? link_refusal(&given, (flags & AT_SYMLINK_FOLLOW) != 0) : 0;
+  if (error != 0) errno = error;
+  return error != 0;
 }
 
 static void *next_rename, *next_renameat, *next_renameat2, *next_link, *next_linkat, *next_mknodat,
     *next_xmknodat;
 
 EXPORT int rename(const char *from, const char *to) {
-  if (is_rename_refused(&(struct two_paths){AT_FDCWD, from, AT_FDCWD, to})) return -1;
+  if (is_rename_refused(&(struct two_paths){AT_FDCWD, from, AT_FDCWD, to}, true)) return -1;
   return ((int (*)(const char *, const char *))real_symbol(&next_rename, "rename"))(from, to);
 }
 
 EXPORT int renameat(int at, const char *from, int to_at, const char *to) {
-  if (is_rename_refused(&(struct two_paths){at, from, to_at, to})) return -1;
+  if (is_rename_refused(&(struct two_paths){at, from, to_at, to}, true)) return -1;
   return ((int (*)(int, const char *, int, const char *))real_symbol(&next_renameat, "renameat"))(at, from,
                                                                                                   to_at, to);
 }
 
 EXPORT int renameat2(int at, const char *from, int to_at, const char *to, unsigned flags) {
-  if (is_rename_refused(&(struct two_paths){at, from, to_at, to})) return -1;
+  if (is_rename_refused(&(struct two_paths){at, from, to_at, to}, (flags & RENAME_NOREPLACE) == 0)) return -1;
   return ((int (*)(int, const char *, int, const char *, unsigned))real_symbol(&next_renameat2, "renameat2"))(
       at, from, to_at, to, flags);
 }
 
 EXPORT int link(const char *from, const char *to) {
-  if (is_link_refused(&(struct two_paths){AT_FDCWD, from, AT_FDCWD, to})) return -1;
+  if (is_link_refused(&(struct two_paths){AT_FDCWD, from, AT_FDCWD, to}, 0)) return -1;
   return ((int (*)(const char *, const char *))real_symbol(&next_link, "link"))(from, to);
 }
 
 EXPORT int linkat(int at, const char *from, int to_at, const char *to, int flags) {
-  if (is_link_refused(&(struct two_paths){at, from, to_at, to})) return -1;
+  if (is_link_refused(&(struct two_paths){at, from, to_at, to}, flags)) return -1;
   return ((int (*)(int, const char *, int, const char *, int))real_symbol(&next_linkat, "linkat"))(
       at, from, to_at, to, flags);
 }
@@ -226,7 +192,7 @@ int __xmknod(int version, const char *path, mode_t mode, dev_t *device);
 int __xmknodat(int version, int at, const char *path, mode_t mode, dev_t *device);
 
 static int mknod_any(int at, const char *path, mode_t mode, dev_t device) {
-  if (is_refused(MAKE, at, path)) return -1;
+  if (is_refused(MAKE_FILE, at, path)) return -1;
   void *next = real_symbol(&next_mknodat, "mknodat");
   if (next != NULL) return ((int (*)(int, const char *, mode_t, dev_t))next)(at, path, mode, device);
   next = real_symbol(&next_xmknodat, "__xmknodat");

@@ -6,6 +6,7 @@
 #include "imaginary-path.h"
 #include "imaginary.h"
 #include "real.h"
+#include "resolve.h"
 #include "session.h"
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +23,7 @@
 #define APART __attribute__((noinline)) static
 
 static void *next_opendir, *next_readdir, *next_readdir64, *next_chdir, *next_access, *next_faccessat,
-    *next_realpath, *next_readlink, *next_readlinkat;
+    *next_realpath, *next_readlink, *next_readlinkat, *next_getcwd, *next_get_current_dir_name;
 
 #define NEXT(type, name, ...) ((type)real_symbol(&next_##name, #name))(__VA_ARGS__)
 
@@ -34,6 +35,8 @@ typedef int (*faccessat_function)(int, const char *, int, int);
 typedef char *(*realpath_function)(const char *, char *);
 typedef ssize_t (*readlink_function)(const char *, char *, size_t);
 typedef ssize_t (*readlinkat_function)(int, const char *, char *, size_t);
+typedef char *(*getcwd_function)(char *, size_t);
+typedef char *(*get_current_dir_name_function)(void);
 
 /* Before the program begins, as in real.c. */
 __attribute__((constructor)) static void find_all(void) {
@@ -46,6 +49,8 @@ __attribute__((constructor)) static void find_all(void) {
   real_symbol(&next_realpath, "realpath");
   real_symbol(&next_readlink, "readlink");
   real_symbol(&next_readlinkat, "readlinkat");
+  real_symbol(&next_getcwd, "getcwd");
+  real_symbol(&next_get_current_dir_name, "get_current_dir_name");
 }
 
 static DIR *open_original(const char *path) {
@@ -103,6 +108,53 @@ APART int chdir_any(const char *path) {
 
 EXPORT int chdir(const char *path) {
   return imaginary_may_be(path) ? chdir_any(path) : NEXT(path_function, chdir, path);
+}
+
+/*
+ * The working directory is one of the tree, whose path is not the one that the program knows. False if it is
+ * another one. Keeps errno.
+ */
+static bool imaginary_directory(char path[PATH_MAX]) {
+  const struct table *table = session_is_imaginary ? session_imaginary_table() : NULL;
+  if (table == NULL || table->root_count < 2) return false;
+  int error = errno;
+  bool is_known = path_of_directory(AT_FDCWD, path, PATH_MAX);
+  errno = error;
+  size_t tree = table->root_lengths[1];
+  if (!is_known || strncmp(path, table->roots[1], tree) != 0 || (path[tree] != '/' && path[tree] != '\0'))
+    return false;
+  size_t below = strlen(path + tree) + 1;
+  if (table->root_lengths[0] + below > PATH_MAX) return false;
+  memmove(path + table->root_lengths[0], path + tree, below);
+  memcpy(path, table->roots[0], table->root_lengths[0]);
+  return true;
+}
+
+APART char *getcwd_any(char *room, size_t size) {
+  char path[PATH_MAX];
+  if (!imaginary_directory(path)) return NEXT(getcwd_function, getcwd, room, size);
+  size_t needed = strlen(path) + 1;
+  if (room == NULL && size == 0) size = needed;
+  char *to = size < needed ? NULL : room != NULL ? room : malloc(size);
+  if (size < needed) errno = size == 0 ? EINVAL : ERANGE;
+  return to == NULL ? NULL : memcpy(to, path, needed);
+}
+
+EXPORT char *getcwd(char *room, size_t size) {
+  return session_is_imaginary ? getcwd_any(room, size) : NEXT(getcwd_function, getcwd, room, size);
+}
+
+EXPORT char *get_current_dir_name(void) {
+  char *path = session_is_imaginary ? getcwd_any(NULL, 0) : NULL;
+  if (path == NULL) return NEXT(get_current_dir_name_function, get_current_dir_name);
+  return path;
+}
+
+/* What fortified programs call. */
+char *__getcwd_chk(char *room, size_t size, size_t known);
+EXPORT char *__getcwd_chk(char *room, size_t size, size_t known) {
+  if (size > known) abort();
+  return getcwd(room, size);
 }
 
 /* Files may be read, and nothing may be written. */

@@ -7,8 +7,8 @@
  * name, the kernel is asked what is above it. It knows, as a path that comes to the root has only real
  * directories in front of it.
  *
- * Below the root, the kernel would go on by `.`, `..` or a slash at the end from directories only, so that is
- * looked up. What goes on by a name is not: either there is an object of the whole key, or there is nothing.
+ * Below the root, the kernel would go on by `.` or `..` from directories only, so that is looked up. What
+ * goes on by a name is not: either there is an object of the whole key, or there is nothing.
  */
 #include "imaginary-path.h"
 #include "real.h"
@@ -117,26 +117,36 @@ static int why_not_on(const struct walk *walk) {
                                                       : why_nothing(walk->table, key, length, &is_next);
 }
 
-bool imaginary_key(const struct table *table, int directory, const char *path, char key[PATH_MAX],
-                   size_t *length, int *error) {
-  struct walk walk = {.table = table, .path = key};
+/* How a path ends that has this name behind others. */
+static enum imaginary_end end_of(const char *name, size_t length, enum imaginary_end before) {
+  if (length == 0) return before == END_NAME ? END_SLASH : before;
+  if (length > 2 || name[0] != '.' || name[length - 1] != '.') return END_NAME;
+  return length == 1 ? END_DOT : END_DOTDOT;
+}
+
+/* Goes on by a name, `.` or `..`. */
+static bool go_on(struct walk *walk, const char *name, size_t length, struct imaginary *found) {
+  if (found->end == END_NAME) return enter(walk, name, length);
+  found->error = why_not_on(walk);
+  return found->error != 0 || found->end == END_DOT || leave(walk);
+}
+
+bool imaginary_key(const struct table *table, int directory, const char *path, struct imaginary *found) {
+  struct walk walk = {.table = table, .path = found->key};
   if (!begin(&walk, directory, path)) return false;
-  *error = 0;
-  while (*path != '\0' && *error == 0) {
+  found->error = 0;
+  found->end = END_DOT;
+  while (*path != '\0' && found->error == 0) {
     path += strspn(path, "/");
     size_t name = strcspn(path, "/");
-    bool is_dots = name > 0 && name <= 2 && path[0] == '.' && path[name - 1] == '.';
-    if (is_dots || name == 0) *error = why_not_on(&walk);
-    /* What is not there may be made by the name of a directory. */
-    if (name == 0 && *error == ENOENT) *error = 0;
-    if (*error == 0 && (is_dots ? name == 2 && !leave(&walk) : name > 0 && !enter(&walk, path, name)))
-      return false;
+    found->end = end_of(path, name, found->end);
+    if (name > 0 && !go_on(&walk, path, name, found)) return false;
     path += name;
   }
-  const char *behind = behind_root(table, key);
+  const char *behind = behind_root(table, found->key);
   if (behind == NULL) return false;
   if (*behind == '/') behind++;
-  *length = walk.length - (size_t)(behind - key);
-  memmove(key, behind, *length + 1);
+  found->length = walk.length - (size_t)(behind - found->key);
+  memmove(found->key, behind, found->length + 1);
   return true;
 }

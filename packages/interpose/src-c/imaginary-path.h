@@ -5,14 +5,44 @@
 #include "table.h"
 #include <limits.h>
 
+enum imaginary_kind {
+  /* The path is not below an imaginary root: the kernel knows what it is. */
+  IMAGINARY_NONE,
+  IMAGINARY_FILE,
+  IMAGINARY_DIRECTORY,
+  /* It is below the root, and there is nothing. */
+  IMAGINARY_NOTHING,
+};
+
+/* How a path ends: what makes or removes something goes by that. */
+enum imaginary_end {
+  END_NAME,
+  /* With slashes behind a name. */
+  END_SLASH,
+  END_DOT,
+  END_DOTDOT,
+};
+
+struct imaginary {
+  enum imaginary_kind kind;
+  const struct table *table;
+  /* Of a file. */
+  struct table_place place;
+  struct table_source source;
+  /* The key of a file or a directory, empty for the root, with a NUL. */
+  size_t length;
+  char key[PATH_MAX];
+  enum imaginary_end end;
+  /* Of nothing: ENOENT or ENOTDIR; and the same of the directory in which it would be, or 0. */
+  int error, error_above;
+};
+
 /*
- * The key of a file or a directory, which is empty for the root, with a NUL, and its length. False if the
- * path does not lead below the root, or if that cannot be told. `error` is ENOENT or ENOTDIR if it goes on
- * from what is no directory, by `.`, `..` or a slash at its end: then the key is of that. Else it is 0.
- * `directory` is that of openat. Changes errno.
+ * The key of a file or a directory, its length, and how the path ends. False if the path does not lead below
+ * the root, or cannot be resolved. `error` is ENOENT or ENOTDIR if the path goes on by `.` or `..` from what
+ * is no directory: then the key is of that. Else it is 0. `directory` is that of openat. Changes errno.
  */
-bool imaginary_key(const struct table *table, int directory, const char *path, char key[PATH_MAX],
-                   size_t *length, int *error);
+bool imaginary_key(const struct table *table, int directory, const char *path, struct imaginary *found);
 
 /*
  * Where the directory is that stands for the one of a key, if there is one. False if the path is too long.

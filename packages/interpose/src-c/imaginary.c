@@ -30,16 +30,17 @@
 #define MOST_ATTEMPTS 20
 
 static enum imaginary_kind kind_of(struct imaginary *found) {
-  bool is_next = false;
-  if (found->error == 0) {
-    if (found->length > 0 && table_find(found->table, found->key, found->length, &found->place)) {
-      table_source_of(found->table, found->place.slot, &found->source);
-      return IMAGINARY_FILE;
-    }
-    if (is_in_tree(found->table, found->key, found->length)) return IMAGINARY_DIRECTORY;
-    found->error = why_nothing(found->table, found->key, found->length, &is_next);
+  found->error_above = found->error;
+  if (found->error != 0) return IMAGINARY_NOTHING;
+  bool is_file = found->length > 0 && table_find(found->table, found->key, found->length, &found->place);
+  if (is_file && found->end != END_SLASH) {
+    table_source_of(found->table, found->place.slot, &found->source);
+    return IMAGINARY_FILE;
   }
-  found->error_to_make = is_next ? EROFS : found->error;
+  if (is_in_tree(found->table, found->key, found->length)) return IMAGINARY_DIRECTORY;
+  bool is_next = true;
+  found->error = is_file ? ENOTDIR : why_nothing(found->table, found->key, found->length, &is_next);
+  if (!is_next) found->error_above = found->error;
   return IMAGINARY_NOTHING;
 }
 
@@ -53,8 +54,7 @@ enum imaginary_kind imaginary_look(int directory, const char *path, struct imagi
   found->table = session_imaginary_table();
   if (found->table == NULL || path == NULL || path[0] == '\0') return IMAGINARY_NONE;
   int error = errno;
-  if (imaginary_key(found->table, directory, path, found->key, &found->length, &found->error))
-    found->kind = kind_of(found);
+  if (imaginary_key(found->table, directory, path, found)) found->kind = kind_of(found);
   errno = error;
   return found->kind;
 }
@@ -125,17 +125,22 @@ static int open_file(const struct imaginary *found, int flags) {
 
 static int open_found(const struct imaginary *found, int flags) {
   bool is_written = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) != 0;
+  bool may_make = (flags & O_CREAT) != 0;
+  if (may_make && found->end == END_SLASH) {
+    errno = found->error_above != 0 ? found->error_above : EISDIR;
+    return -1;
+  }
   switch (found->kind) {
     case IMAGINARY_DIRECTORY:
       return open_directory(found, flags);
     case IMAGINARY_FILE:
       if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) errno = EEXIST;
-      else if (is_written) errno = EROFS;
       else if ((flags & O_DIRECTORY) != 0) errno = ENOTDIR;
+      else if (is_written) errno = EROFS;
       else return open_file(found, flags & ~O_CREAT);
       return -1;
     default:
-      errno = (flags & O_CREAT) != 0 ? found->error_to_make : found->error;
+      errno = may_make && found->error_above == 0 ? EROFS : found->error;
       return -1;
   }
 }

@@ -2,30 +2,7 @@
 #ifndef TIERED_IMAGINARY_H
 #define TIERED_IMAGINARY_H
 
-#include "table.h"
-#include <limits.h>
-
-enum imaginary_kind {
-  /* The path is not below an imaginary root: the kernel knows what it is. */
-  IMAGINARY_NONE,
-  IMAGINARY_FILE,
-  IMAGINARY_DIRECTORY,
-  /* It is below the root, and there is nothing. */
-  IMAGINARY_NOTHING,
-};
-
-struct imaginary {
-  enum imaginary_kind kind;
-  const struct table *table;
-  /* Of a file. */
-  struct table_place place;
-  struct table_source source;
-  /* The key of a file or a directory, empty for the root, with a NUL. */
-  size_t length;
-  char key[PATH_MAX];
-  /* Of nothing: why there is none, and why nothing can be made there. ENOENT, ENOTDIR; EROFS. */
-  int error, error_to_make;
-};
+#include "imaginary-path.h"
 
 /* Whether a path may be below the root. Costs little, and takes nothing of the stack. */
 bool imaginary_may_be(const char *path);

@@ -40,7 +40,7 @@ __attribute__((noinline)) static int scandir_any(int directory, const char *path
   if (imaginary_look(directory, path, &found) == IMAGINARY_NONE)
     return next(directory, path, list, choose, compare);
   if (found.kind != IMAGINARY_DIRECTORY) {
-    errno = found.kind == IMAGINARY_FILE ? ENOTDIR : ENOENT;
+    errno = found.kind == IMAGINARY_FILE ? ENOTDIR : found.error;
     return -1;
   }
   if (!imaginary_complete(&found, tree)) return -1;

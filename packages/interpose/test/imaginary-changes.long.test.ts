@@ -24,6 +24,9 @@ outside = os.open(elsewhere, os.O_RDONLY | os.O_DIRECTORY)
 file = ctypes.create_string_buffer(r + b'/top.txt')
 template = lambda end=b'': ctypes.create_string_buffer(r + b'/XXXXXX' + end)
 times = (ctypes.c_long * 4)()
+def text(function):
+    function.restype = ctypes.c_char_p
+    return function()
 for line in sys.stdin.read().splitlines():
     print(line, '->', said(line), flush=True)
 `;
@@ -45,12 +48,9 @@ const CHANGES = {
     ...['os.link(root + "/top.txt", root + "/new")', 'os.link(elsewhere + "/mine", root + "/new")'],
     ...['os.link("x.jpg", "new", src_dir_fd=directory, dst_dir_fd=directory)'],
     ...['os.unlink(root + "/top.txt")', 'os.unlink("x.jpg", dir_fd=directory)', 'os.unlink(root + "/a")'],
-    ...[
-      'os.rmdir(root + "/a")',
-      'os.rmdir(root)',
-      'os.rmdir("deep", dir_fd=directory)',
-      'os.rmdir(root + "/top.txt")',
-    ],
+    ...['os.rmdir(root + "/a")', 'os.rmdir("deep", dir_fd=directory)', 'os.rmdir(root + "/top.txt")'],
+    ...['os.unlink(root + "/nothing")', 'os.unlink(root + "/top.txt/")'],
+    ...['os.rename(root + "/nothing", root + "/new")', 'os.unlink("nothing", dir_fd=directory)'],
     ...['c.remove(r + b"/top.txt")', 'c.remove(r + b"/a")'],
     ...['os.rename(root + "/top.txt", root + "/new")', 'os.rename(root + "/top.txt", root + "/a/x.jpg")'],
     ...['os.rename("x.jpg", "new", src_dir_fd=directory, dst_dir_fd=directory)'],
@@ -90,6 +90,10 @@ const CHANGES = {
       'os.removexattr(directory, "user.x")',
     ],
   ],
+  EBUSY: ['os.rmdir(root)', 'c.remove(r)', 'os.rename(root + "/a/.", root + "/new")'],
+  EISDIR: ['os.unlink(root)', 'os.unlink(".", dir_fd=directory)', 'open(root + "/new/", "w")'],
+  EINVAL: ['os.rmdir(root + "/a/.")', 'os.rmdir(".", dir_fd=directory)', 'c.getcwd(file, 0) or -1'],
+  ENOTEMPTY: ['os.rmdir(root + "/a/..")', 'os.rmdir("..", dir_fd=directory)'],
   EEXIST: [
     ...[
       'os.mkdir(root)',
@@ -114,11 +118,7 @@ const CHANGES = {
       'os.symlink("/", root + "/nothing/new")',
       'open(root + "/nothing/new", "w")',
     ],
-    ...[
-      'os.unlink(root + "/nothing")',
-      'os.rename(root + "/nothing", root + "/new")',
-      'os.chmod(root + "/nothing", 0)',
-    ],
+    ...['os.chmod(root + "/nothing", 0)'],
     ...[
       'os.listxattr(root + "/nothing")',
       'os.getxattr(root + "/nothing", "user.x")',
@@ -152,11 +152,7 @@ const CHANGES = {
       'os.listdir(root + "/top.txt/")',
       'os.mkdir(root + "/top.txt/new")',
     ],
-    ...[
-      'os.unlink(root + "/top.txt/")',
-      'os.truncate(root + "/top.txt/", 0)',
-      'os.listxattr(root + "/top.txt/")',
-    ],
+    ...['os.truncate(root + "/top.txt/", 0)', 'os.listxattr(root + "/top.txt/")'],
   ],
   ENOTSUP: [
     ...['os.getxattr(root + "/top.txt", "user.x")', 'os.getxattr(root + "/a", "system.posix_acl_access")'],
@@ -167,7 +163,9 @@ const CHANGES = {
     'os.listxattr(root)',
     'os.listxattr(root + "/a", follow_symlinks=False)',
   ],
-  None: ['c.mkdtemp(template()) or None'],
+  None: ['c.mkdtemp(template()) or None', 'os.chdir(root + "/a")'],
+  True: ['os.getcwd() == root + "/a"', 'text(c.get_current_dir_name) == r + b"/a"'],
+  ERANGE: ['c.getcwd(file, len(root)) or -1'],
 };
 
 describeShim('below a root that is not there', () => {

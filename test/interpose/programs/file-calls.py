@@ -19,12 +19,22 @@ for name in ["fclose", "ftell", "fileno"]:
     getattr(LIBC, name).argtypes = [ctypes.c_void_p]
 
 
+ABOVE = os.path.dirname(ROOT)
+TOP = os.path.dirname(ABOVE)
+
+
+def without_root(path):
+    return path.replace(ROOT, "ROOT").replace(ABOVE, "ABOVE").replace(TOP, "TOP")
+
+
 def shown(data):
     return [len(data), hashlib.sha1(data).hexdigest()[:8]]
 
 
 def at(path):
-    """Paths that begin with a colon are relative."""
+    """Paths that begin with a colon are relative, and those with a caret begin in front of the mount."""
+    if path.startswith("^"):
+        return TOP + path[1:]
     return path[1:] if path.startswith(":") else ROOT + path
 
 
@@ -142,6 +152,16 @@ def listed(path):
         return sorted([entry.name, entry.is_dir(), entry.is_file(), entry.is_symlink()] for entry in entries)
 
 
+def removed(path):
+    result = LIBC.remove(at(path).encode())
+    return of_libc(result, result != 0)
+
+
+def made(path):
+    result = LIBC.mkstemp(ctypes.create_string_buffer(path.encode() + b"XXXXXX"))
+    return of_libc(result, result < 0)
+
+
 CALLS = {
     "open": lambda slot, path, flags, where: put(slot, os.open(at(path), flags, 0o644, **directory(where))),
     "close": lambda slot: os.close(SLOTS.pop(slot, -1)),
@@ -163,11 +183,11 @@ CALLS = {
     "stat": lambda path, follow, where: described(os.stat(at(path), follow_symlinks=follow, **directory(where))),
     "access": lambda path, mode, where: os.access(at(path), mode, **directory(where)),
     "readlink": lambda path: os.readlink(at(path)),
-    "realpath": lambda path: os.path.realpath(at(path)).replace(ROOT, "ROOT"),
+    "realpath": lambda path: without_root(os.path.realpath(at(path))),
     "listdir": lambda path: sorted(os.listdir(at(path))),
     "scandir": lambda path: listed(at(path)),
     "chdir": lambda path: os.chdir(at(path)),
-    "getcwd": lambda: os.getcwd().replace(ROOT, "ROOT"),
+    "getcwd": lambda: without_root(os.getcwd()),
     "fork": in_child,
     "write": lambda slot, text: os.write(fd(slot), text.encode()),
     "pwrite": lambda slot, text, offset: os.pwrite(fd(slot), text.encode(), offset),
@@ -176,6 +196,11 @@ CALLS = {
     "unlink": lambda path: os.unlink(at(path)),
     "rename": lambda path, to: os.rename(at(path), at(to)),
     "mkdir": lambda path: os.mkdir(at(path)),
+    "mkfifo": lambda path: os.mkfifo(at(path)),
+    "mknod": lambda path: os.mknod(at(path)),
+    "mkstemp": lambda path: made(at(path)),
+    "remove": removed,
+    "setxattr": lambda path: os.setxattr(at(path), "user.x", b""),
     "rmdir": lambda path: os.rmdir(at(path)),
     "symlink": lambda to, path: os.symlink(to, at(path)),
     "link": lambda path, to: os.link(at(path), at(to)),

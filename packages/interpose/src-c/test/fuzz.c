@@ -93,10 +93,9 @@ static void resolve(const struct table *table, const char *text, int nofollow) {
   snprintf(path, sizeof path, "%s/%s", table->roots[table->root_count - 1], text);
   const char *both[] = {path, text};
   for (unsigned i = 0; i < 2; i++) {
-    char imagined[PATH_MAX];
-    int error;
-    if (imaginary_key(table, AT_FDCWD, both[i], imagined, &length, &error))
-      check_key(imagined, length, both[i]);
+    static struct imaginary found_below;
+    if (imaginary_key(table, AT_FDCWD, both[i], &found_below))
+      check_key(found_below.key, found_below.length, both[i]);
     struct text found;
     if (!key_of(table, AT_FDCWD, both[i], nofollow, room, &found)) continue;
     check(found.length > 0, "an empty key", both[i]);

@@ -13,7 +13,7 @@ void redirected(const struct redirection *redirection, int fd) {
 }
 
 void not_redirected(const struct redirection *redirection) {
-  session_tell(redirection->table, RING_SOURCE, redirection->slot);
+  session_tell(redirection->table, redirection->is_written ? RING_WRITTEN : RING_SOURCE, redirection->slot);
 }
 
 void forget_marked(int fd) {

@@ -14,6 +14,8 @@ struct redirection {
   unsigned level;
   /* Whether it is known that it is no link. */
   bool is_no_link;
+  /* Whether a program changed it: then it has no copy. */
+  bool is_written;
   /* The path of its copy, and its length; empty if it has none. */
   size_t copy_length;
   char copy[TABLE_PATH];

@@ -24,7 +24,7 @@ bool ring_open(struct ring *ring, const char *path) {
   ring->slots = __atomic_load_n(&header->slots, __ATOMIC_RELAXED);
   bool is_ring = memcmp(header->magic, RING_MAGIC, sizeof header->magic) == 0 && ring->slots > 0 &&
                  ring->slots <= MOST_SLOTS && (ring->slots & (ring->slots - 1)) == 0 &&
-                 (length - RING_HEADER) / sizeof(uint64_t) >= ring->slots + RING_WRITTEN;
+                 (length - RING_HEADER) / sizeof(uint64_t) >= ring->slots + RING_WRITTEN_WORDS;
   if (is_ring) return true;
   munmap(ring->base, length);
   errno = EINVAL;
@@ -57,18 +57,19 @@ uint64_t ring_written(const struct ring *ring) {
 }
 
 void ring_write(const struct ring *ring, enum ring_change change, uint64_t hash) {
-  __atomic_fetch_or(&written_words(ring)[hash / 64 % RING_WRITTEN], 1ULL << hash % 64, __ATOMIC_RELEASE);
+  __atomic_fetch_or(&written_words(ring)[hash / 64 % RING_WRITTEN_WORDS], 1ULL << hash % 64,
+                    __ATOMIC_RELEASE);
   __atomic_fetch_or(&header_of(ring)->written, (uint64_t)change, __ATOMIC_RELEASE);
 }
 
 bool ring_has(const struct ring *ring, uint64_t hash) {
-  uint64_t word = __atomic_load_n(&written_words(ring)[hash / 64 % RING_WRITTEN], __ATOMIC_ACQUIRE);
+  uint64_t word = __atomic_load_n(&written_words(ring)[hash / 64 % RING_WRITTEN_WORDS], __ATOMIC_ACQUIRE);
   return (word >> hash % 64 & 1) != 0;
 }
 
 void ring_pass_on(const struct ring *ring, const struct ring *next) {
   uint64_t written = ring_written(ring);
-  for (size_t i = 0; written != 0 && i < RING_WRITTEN; i++) {
+  for (size_t i = 0; written != 0 && i < RING_WRITTEN_WORDS; i++) {
     uint64_t word = __atomic_load_n(&written_words(ring)[i], __ATOMIC_ACQUIRE);
     if (word != 0) __atomic_fetch_or(&written_words(next)[i], word, __ATOMIC_RELEASE);
   }

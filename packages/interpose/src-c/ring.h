@@ -18,14 +18,15 @@
 #define RING_MAGIC "tieredR1"
 #define RING_HEADER 4096
 
-/* What a program did: read a copy, or the source. */
-enum ring_kind { RING_COPY = 1, RING_SOURCE = 2 };
+/* What a program reads: a copy, the source, or the source for good, because a program may write to the file.
+ */
+enum ring_kind { RING_COPY = 1, RING_SOURCE = 2, RING_WRITTEN = 3 };
 
 /* What programs changed of the source, see written.c. Directories are renamed, which changes all below. */
 enum ring_change { RING_FILES = 1, RING_DIRECTORIES = 2 };
 
 /* Behind the messages, in words: a bit for each file and directory that was changed, by a hash. */
-#define RING_WRITTEN ((1ULL << 20) / 64)
+#define RING_WRITTEN_WORDS ((1ULL << 20) / 64)
 
 /* Each part that somebody else writes has a line of the cache to itself. */
 struct ring_header {

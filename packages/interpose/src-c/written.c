@@ -3,10 +3,12 @@
  * before the daemon can know of it.
  *
  * The ring has a bit for each file, by a hash of its key, which all programs under the shim write and read.
- * Where it is set, nobody is led to a copy, until the next daemon begins: a file may be written by whoever
- * has it open, at any time, and that is not seen. Two files may have one bit. Then the other one is read in
- * the source as well: one file of a million for each that was changed. With the name of a directory, all that
- * is below changes. That too is a bit, of another hash, and is looked for only where a directory was renamed.
+ * Where it is set, nobody is led to a copy, until the next daemon begins. A program that has the file open,
+ * or mapped, may write to it at any time, and that is not seen. The end of it is not seen either: only a
+ * lease (F_SETLEASE) would tell, and that needs the file's owner and sends signals. Two files may have one
+ * bit. Then the other one is read in the source as well: one file of a million for each that was changed.
+ * With the name of a directory, all that is below changes. That too is a bit, of another hash, and is looked
+ * for only where a directory was renamed.
  *
  * What a file is called by a link, or by another of its names, is not told by its path. Of such objects the
  * table does not say what their files are, and once anything was changed, they are read in the source.
@@ -18,6 +20,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #define XXH_INLINE_ALL
 #include "../../native/src-c/vendor/xxhash.h"
@@ -103,10 +106,21 @@ void written_at(int directory, const char *path) {
   errno = error;
 }
 
+/* What was cut off, or can only be written, is not read. */
+static bool is_read(int fd) {
+  struct stat stat;
+  return (real_syscall(SYS_fcntl, fd, F_GETFL) & O_ACCMODE) == O_RDWR && real_fstat(fd, &stat) == 0 &&
+         stat.st_size > 0;
+}
+
 /* Not a part of its callers, for the room that it takes on the stack. */
 __attribute__((noinline)) static void note_open(const struct table *table, int fd) {
   char room[MOST_ROOM];
-  if (path_of_descriptor(fd, room, MOST_ROOM) > 0) note(table, room, RING_FILES);
+  struct text text;
+  struct table_place place;
+  if (path_of_descriptor(fd, room, MOST_ROOM) == 0 || !note(table, room, RING_FILES)) return;
+  if (may_be_below(table, room, &text) && table_find(table, text.key, text.length, &place) && is_read(fd))
+    session_tell(table, RING_WRITTEN, place.slot);
 }
 
 int written_by(int fd, int directory, const char *path) {

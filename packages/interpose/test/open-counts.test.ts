@@ -86,7 +86,7 @@ describe('what programs opened', () => {
 
   it('counts copies that were there at first, and those that are not checked yet, as possible', () => {
     const of = counts();
-    for (const id of shuffled(1)) of.opened(id, id < 30 ? 'copy' : id < 50 ? 'unchecked' : 'source');
+    for (const id of shuffled(1)) of.opened(id, id < 30 ? 'copy' : id < 50 ? 'kept' : 'source');
     expect([of.total.redirected, of.most(FILES * BYTES)]).toEqual([30, 50]);
   });
 });

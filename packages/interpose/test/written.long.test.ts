@@ -46,6 +46,22 @@ describeShim('a program that changes the source', () => {
     expect([copies, source]).toEqual([1, 0]);
   });
 
+  it('[I15] is counted where it reads what it may write, which is not placed again', async () => {
+    const { interposer, python } = await copied();
+    const before = interposer.hierarchy.stats().source.reads;
+    const { copies, source } = await opensOf(interposer, () =>
+      python(`
+import mmap, os
+f = os.open('a', os.O_RDWR); mmap.mmap(f, 0)[:]
+open('d/b', 'r+b').read()
+open('a', 'rb').read(); open('d/b', 'rb').read(); open('d/e/c', 'rb').read()
+os.open('other', os.O_WRONLY); os.open('link', os.O_RDWR | os.O_TRUNC)`),
+    );
+    await interposer.idle();
+    expect([copies, source, interposer.stats().written]).toEqual([1, 4, 4]);
+    expect(interposer.hierarchy.stats().source.reads).toBe(before);
+  });
+
   it('[I15] finds nothing where it removed or renamed something, nor below', async () => {
     const { dataset, python } = await copied();
     const said = await python(`

@@ -33,6 +33,8 @@ export interface FollowerParts {
 export interface ProgramCounts {
   /** Opens in the source of files whose copy, of an earlier daemon, was not checked yet. */
   readonly unchecked: number;
+  /** Opens in the source of files that a program opened for writing. */
+  readonly written: number;
   /** Messages about files that are not known. */
   readonly strange: number;
 }
@@ -43,7 +45,7 @@ export interface ProgramCounts {
  */
 export class Follower {
   readonly #parts: FollowerParts;
-  readonly #counts = { unchecked: 0, strange: 0 };
+  readonly #counts = { unchecked: 0, written: 0, strange: 0 };
   /** What they opened. */
   readonly opens: OpenCounts;
 
@@ -82,9 +84,14 @@ export class Follower {
     }
     const level = namespace.levelOf(id);
     const isUnchecked = kind === 'source' && level < sourceLevel && namespace.directLevelOf(id) !== level;
-    this.opens.opened(id, isUnchecked ? 'unchecked' : kind);
+    const isKept = isUnchecked || (kind === 'written' && level < sourceLevel);
+    this.opens.opened(id, kind === 'copy' ? kind : isKept ? 'kept' : 'source');
     this.#parts.recorder?.opened(namespace.keyOf(id));
-    this.#parts.ahead?.opened(kind, id);
+    this.#parts.ahead?.opened(kind === 'copy' ? kind : 'source', id);
+    if (kind === 'written') {
+      this.#counts.written += 1;
+      return;
+    }
     if (kind === 'copy') {
       files.want(id);
       if (placement?.seesHits === true && level < sourceLevel) placement.hit(id, level);

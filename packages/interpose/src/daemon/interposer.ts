@@ -22,6 +22,8 @@ export interface InterposerStats extends OpenedFiles {
   readonly most: number | undefined;
   /** Opens in the source of files whose copy, of an earlier daemon, was not checked yet. */
   readonly unchecked: number;
+  /** Opens in the source of files that a program opened for writing. */
+  readonly written: number;
   /** Opens that could not be counted, because too many came at once or a program died. */
   readonly uncounted: number;
   /** With a plan: what was done ahead of programs. */
@@ -87,7 +89,7 @@ export class Interposer implements AsyncDisposable {
   stats(): InterposerStats {
     const { listener, follower, ring, readable, ahead, recorder, farm } = this.#session;
     if (this.#closing === undefined) listener.take();
-    const { strange, unchecked } = follower.counts;
+    const { strange, unchecked, written } = follower.counts;
     const hierarchy = this.hierarchy.stats();
     const room = hierarchy.tiers.reduce((sum, { quotaBytes }) => sum + quotaBytes, 0);
     const isAhead = ahead !== undefined || farm !== undefined;
@@ -96,6 +98,7 @@ export class Interposer implements AsyncDisposable {
       epochs: follower.opens.epochs,
       most: isAhead ? undefined : follower.opens.most(room),
       unchecked,
+      written,
       uncounted: ring.lost + strange,
       failed: readable?.failed ?? NONE_FAILED,
       ahead: ahead?.counts,

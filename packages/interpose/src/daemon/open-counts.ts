@@ -62,7 +62,7 @@ export class OpenCounts {
    * A program opened the file of an object.
    * @param from Whether it got a copy, or the source although there was a copy that it may not read yet.
    */
-  opened(id: number, from: 'copy' | 'unchecked' | 'source'): void {
+  opened(id: number, from: 'copy' | 'kept' | 'source'): void {
     this.#opens += 1;
     this.#lastMs = this.#clock.now();
     const size = this.#namespace.sizeOf(id);

@@ -16,15 +16,17 @@ const MOST_MESSAGES = 2 ** 52;
 /** A program that began a message and has not finished it after this is dead, or stopped. */
 const LATE_MS = 1000;
 
-/** Whether a program read a copy, or the source. */
 const KINDS = new Map([
   [1, 'copy'],
   [2, 'source'],
+  [3, 'written'],
 ] as const);
+type Kind = typeof KINDS extends ReadonlyMap<unknown, infer Value> ? Value : never;
 
 /** What a program did. */
 export interface Message {
-  readonly kind: 'copy' | 'source';
+  /** What it reads: a copy, the source, or the source for good, because a program may write to the file. */
+  readonly kind: Kind;
   /** The last byte of the number of the table that the program looked into. */
   readonly generation: number;
   /** Where it found the file there. It may be any number. */
@@ -122,7 +124,7 @@ export class Ring {
   #messageOf(word: bigint, position: number): Message | 'unfinished' | 'wrong' {
     const lap = (Math.floor(position / SLOTS) % LAPS) + 1;
     if (Number(word >> 48n) !== lap) return 'unfinished';
-    const kind = KINDS.get(Number((word >> 44n) & 15n) as 1 | 2);
+    const kind = KINDS.get(Number((word >> 44n) & 15n) as 1 | 2 | 3);
     if (kind === undefined) return 'wrong';
     return { kind, generation: Number((word >> 36n) & 255n), slot: Number(word & 0xfffffffffn) };
   }

@@ -13,12 +13,16 @@ const ALIKE = 0.01;
  * @param root The path below which they find the objects.
  */
 export function summaryOf(stats: InterposerStats, root: string): string {
-  const { opens, unchecked, uncounted, ahead, farm, unrecorded, failed } = stats;
+  const { opens, unchecked, written, uncounted, ahead, farm, unrecorded, failed } = stats;
   const lines =
     opens === 0 ? noneText(stats, root) : [openedText(stats), ...epochsText(stats.epochs), sourceText(stats)];
   if (unchecked > 0)
     lines.push(
       `${countOf(unchecked, 'open')} found a copy of an earlier run that was still being checked, and read the source.`,
+    );
+  if (written > 0)
+    lines.push(
+      `${countOf(written, 'open')} read the source, because a program opened the file for writing. The next run reads its copy.`,
     );
   if (uncounted > 0) lines.push(`${countOf(uncounted, 'open')} could not be counted.`);
   if (ahead !== undefined)

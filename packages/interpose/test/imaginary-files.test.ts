@@ -15,7 +15,7 @@ it('[I7] programs are told the sizes that objects have after the source was list
       /** What a table has, by object. */
       const told: number[] = [];
       let changes = 0;
-      const files = new ImaginaryFiles(
+      const files = await ImaginaryFiles.over(
         directory,
         namespace,
         (id, { bytes }) => {

@@ -1,6 +1,6 @@
 import type { Clock, Namespace } from '@tiered/core';
-import { createHash } from 'node:crypto';
 import fs from 'node:fs';
+import xxhash from 'xxhash-wasm';
 import type { SourceFile } from '../table/writer.js';
 import type { FileKnowledge } from './source-files.js';
 
@@ -8,6 +8,8 @@ const REGULAR_FILE = 0o100000;
 const READABLE = 0o444;
 /** Objects between two turns of the event loop. */
 const AT_A_TIME = 10_000;
+/** Of the hash of a key that is the number of its file. The table uses others. */
+const INODE_SEED = 4n;
 /** A prime, so that two sizes have the same remainder only if they are gigabytes apart. */
 const MODULUS = 2 ** 32 - 5;
 
@@ -21,7 +23,9 @@ export class ImaginaryFiles implements FileKnowledge {
   readonly #namespace: Namespace;
   readonly #describe: (id: number, file: SourceFile) => void;
   readonly #clock: Clock;
-  readonly #device: bigint;
+  /** What is the same for all. */
+  readonly #common: Omit<SourceFile, 'bytes' | 'inode'>;
+  readonly #inodeOf: (key: string) => bigint;
   /** By object: a hash of the size that programs are told; 0 for none. */
   #told = new Uint32Array(1024);
 
@@ -29,16 +33,35 @@ export class ImaginaryFiles implements FileKnowledge {
    * @param tree The directory that stands for the root: files and directories are on one device.
    * @param describe Told of a file whose object has changed.
    */
-  constructor(
+  static async over(
     tree: string,
     namespace: Namespace,
     describe: (id: number, file: SourceFile) => void,
     clock: Clock,
+  ): Promise<ImaginaryFiles> {
+    const hashes = await xxhash();
+    // Another one for each key, as far as programs can tell, and the same in each run.
+    return new ImaginaryFiles(tree, namespace, describe, clock, (key) => hashes.h64(key, INODE_SEED) | 1n);
+  }
+
+  private constructor(
+    tree: string,
+    namespace: Namespace,
+    describe: (id: number, file: SourceFile) => void,
+    clock: Clock,
+    inodeOf: (key: string) => bigint,
   ) {
     this.#namespace = namespace;
     this.#describe = describe;
     this.#clock = clock;
-    this.#device = fs.statSync(tree, { bigint: true }).dev;
+    this.#inodeOf = inodeOf;
+    this.#common = {
+      modified: 0n,
+      device: fs.statSync(tree, { bigint: true }).dev,
+      mode: REGULAR_FILE | READABLE,
+      user: process.getuid?.() ?? 0,
+      group: process.getgid?.() ?? 0,
+    };
   }
 
   /** What programs are told of an object from now on. */
@@ -81,19 +104,8 @@ export class ImaginaryFiles implements FileKnowledge {
   }
 
   #fileOf(id: number): SourceFile {
-    return {
-      bytes: this.#namespace.sizeOf(id),
-      inode: inodeOf(this.#namespace.keyOf(id)),
-      modified: 0n,
-      device: this.#device,
-      mode: REGULAR_FILE | READABLE,
-      user: process.getuid?.() ?? 0,
-      group: process.getgid?.() ?? 0,
-    };
+    const { modified, device, mode, user, group } = this.#common;
+    const inode = this.#inodeOf(this.#namespace.keyOf(id));
+    return { bytes: this.#namespace.sizeOf(id), inode, modified, device, mode, user, group };
   }
-}
-
-/** Another one for each key, as far as programs can tell, and the same in each run. */
-function inodeOf(key: string): bigint {
-  return createHash('sha256').update(key).digest().readBigUInt64LE() | 1n;
 }

@@ -36,21 +36,19 @@ export class ServedObjects {
   readonly files: ImaginaryFiles;
   readonly readable: Readable;
 
-  constructor({
-    hierarchy,
-    requests,
-    directory,
-    clock,
-    tiers,
-    placeOf,
-    describe,
-    onWait,
-    spool = SPOOL,
-  }: ServedObjectsParts) {
-    const { namespace } = hierarchy;
+  static async over(parts: ServedObjectsParts): Promise<ServedObjects> {
+    const { hierarchy, directory, clock, describe } = parts;
     for (const made of [directory.tree, directory.spool]) fs.mkdirSync(made, { mode: 0o700 });
-    this.tree = new Tree(directory.tree, namespace, clock);
-    this.files = new ImaginaryFiles(directory.tree, namespace, describe, clock);
+    const files = await ImaginaryFiles.over(directory.tree, hierarchy.namespace, describe, clock);
+    return new ServedObjects(parts, files);
+  }
+
+  private constructor(
+    { hierarchy, requests, directory, clock, tiers, placeOf, onWait, spool = SPOOL }: ServedObjectsParts,
+    files: ImaginaryFiles,
+  ) {
+    this.tree = new Tree(directory.tree, hierarchy.namespace, clock);
+    this.files = files;
     const room = parseBytes(spool, 'spool');
     this.readable = new Readable({
       hierarchy,

@@ -164,7 +164,8 @@ async function openParts(options: SessionOptions, parts: Parts): Promise<Session
   const describe = (id: number, file: SourceFile | number) => table.describe(id, file);
   const served = { hierarchy, requests, directory, clock, placeOf, describe, tiers: tierPaths };
   const { spool, onWait } = options;
-  const objects = root === undefined ? undefined : parts.add(new ServedObjects({ ...served, spool, onWait }));
+  const objects =
+    root === undefined ? undefined : parts.add(await ServedObjects.over({ ...served, spool, onWait }));
   const [realRoot = ''] = tableOptions.roots;
   const about = { root: realRoot, isImaginary: root !== undefined, tiers: tierPaths };
   writeAbout(directory.path, about);

@@ -65,12 +65,23 @@ export interface SourceFile {
   readonly group: number;
 }
 
-/** XXH64 with a seed. */
-type Hash = (bytes: Uint8Array, seed?: bigint) => bigint;
+/** XXH64 with a seed, of UTF-8 or of bytes. */
+interface Hashes {
+  readonly h64: (text: string, seed: bigint) => bigint;
+  readonly h64Raw: (bytes: Uint8Array, seed: bigint) => bigint;
+}
 
 /** Slots for each entry: at most 10 of 16 are taken, so that look-ups end soon. */
 const SLOTS_PER_ENTRY = 1.6;
 const LEAST_SLOTS = 16;
+/**
+ * The largest table that is made in memory of this process and then written, for 2 million objects. A call of
+ * the kernel for each entry is half of the time of a start, but a larger table would take too much memory.
+ */
+const MOST_IMAGE = 2 ** 28;
+const PART_BYTES = 2 ** 20;
+/** What is said of a file of which only the size is known. */
+const NO_FILE = { inode: 0n, modified: 0n, device: 0n, mode: 0, user: 0, group: 0 };
 const AT_SOURCE_WORD = placeWord({ level: AT_SOURCE, tag: 0 });
 
 /**
@@ -86,7 +97,7 @@ const AT_SOURCE_WORD = placeWord({ level: AT_SOURCE, tag: 0 });
 export class TableWriter {
   static #generations = 0;
   readonly #options: TableOptions;
-  readonly #hash: Hash;
+  readonly #hashes: Hashes;
   readonly #fd: number;
   readonly #unfinished: string;
   readonly #slotCount: number;
@@ -94,7 +105,10 @@ export class TableWriter {
   readonly #entries: Uint32Array;
   /** The slot of each entry, by its number. */
   readonly #slots: Uint32Array;
-  readonly #bytes = Buffer.alloc(ENTRY_BYTES);
+  /** A word or an entry that is to be written. */
+  readonly #bytes = new DataView(new ArrayBuffer(ENTRY_BYTES));
+  /** The whole file, until programs can find it; undefined if each entry is written by itself. */
+  #image: DataView | undefined;
   /** Counts the tables of this process, from 1. Messages of programs name it. */
   readonly generation: number;
   #count = 0;
@@ -108,8 +122,7 @@ export class TableWriter {
     const generation = ++TableWriter.#generations;
     const header = headerOf(options, slots, generation);
     const fd = await makeMapped(`${options.path}.new`, header, HEADER_BYTES + slots * ENTRY_BYTES);
-    const hash: Hash = (bytes, seed) => hashes.h64Raw(bytes, seed);
-    const table = new TableWriter(options, fd, { slots, generation }, hash);
+    const table = new TableWriter(options, fd, { slots, generation }, header, hashes);
     table.setMounts(options.rootFile?.mounts ?? []);
     return table;
   }
@@ -118,10 +131,16 @@ export class TableWriter {
     options: TableOptions,
     fd: number,
     { slots, generation }: { readonly slots: number; readonly generation: number },
-    hash: Hash,
+    header: Uint8Array,
+    hashes: Hashes,
   ) {
     const { entries } = options;
-    this.#hash = hash;
+    const bytes = HEADER_BYTES + slots * ENTRY_BYTES;
+    if (bytes <= MOST_IMAGE) {
+      this.#image = new DataView(new ArrayBuffer(bytes));
+      new Uint8Array(this.#image.buffer).set(header);
+    }
+    this.#hashes = hashes;
     this.#fd = fd;
     this.#options = options;
     this.#slotCount = slots;
@@ -149,23 +168,23 @@ export class TableWriter {
    */
   add(key: string, bytes: number, file?: SourceFile): number {
     invariant(this.#count < this.capacity, 'the table is full');
-    const name = Buffer.from(key);
-    const first = this.#hash(name, 0n) || 1n;
+    const first = this.#hashes.h64(key, 0n) || 1n;
     let slot = Number(((first >> 32n) * BigInt(this.#slotCount)) >> 32n);
     while (this.#entries[slot] !== 0) slot = slot + 1 === this.#slotCount ? 0 : slot + 1;
     this.#entries[slot] = this.#count + 1;
-    this.#bytes.fill(0);
-    this.#bytes.writeBigUInt64LE(first, IN_ENTRY.first);
-    this.#bytes.writeBigUInt64LE(this.#hash(name, 1n), IN_ENTRY.second);
-    this.#bytes.writeBigUInt64LE(AT_SOURCE_WORD, IN_ENTRY.place);
-    this.#bytes.writeBigUInt64LE(BigInt(bytes), IN_ENTRY.size);
-    if (file !== undefined) this.#spell(file);
-    const at = HEADER_BYTES + slot * ENTRY_BYTES;
+    const offset = HEADER_BYTES + slot * ENTRY_BYTES;
+    const [view, at] = this.#image === undefined ? [this.#bytes, 0] : [this.#image, offset];
+    view.setBigUint64(at + IN_ENTRY.first, first, true);
+    view.setBigUint64(at + IN_ENTRY.second, this.#hashes.h64(key, 1n), true);
+    view.setBigUint64(at + IN_ENTRY.place, AT_SOURCE_WORD, true);
+    view.setBigUint64(at + IN_ENTRY.size, BigInt(bytes), true);
+    // In the image, nothing was there before.
+    if (file !== undefined || view === this.#bytes) spellFile(view, at, file ?? NO_FILE);
     if (this.#isPublished) {
       // The word that makes it an entry comes last.
-      fs.writeSync(this.#fd, this.#bytes, 8, ENTRY_BYTES - 8, at + 8);
-      fs.writeSync(this.#fd, this.#bytes, 0, 8, at);
-    } else fs.writeSync(this.#fd, this.#bytes, 0, ENTRY_BYTES, at);
+      fs.writeSync(this.#fd, view, 8, ENTRY_BYTES - 8, offset + 8);
+      fs.writeSync(this.#fd, view, 0, 8, offset);
+    } else if (this.#image === undefined) fs.writeSync(this.#fd, view, 0, ENTRY_BYTES, offset);
     this.#slots[this.#count] = slot;
     return this.#count++;
   }
@@ -183,18 +202,17 @@ export class TableWriter {
   /** Says what programs are told of the source's file. Until then they ask the source. */
   setFile(entry: number, file: SourceFile): void {
     this.forgetFile(entry, file.bytes);
-    const at = this.#offsetOf(entry, 0);
-    this.#spell(file);
-    fs.writeSync(this.#fd, this.#bytes, IN_ENTRY.inode, 16, at + IN_ENTRY.inode);
-    fs.writeSync(this.#fd, this.#bytes, IN_ENTRY.device, 12, at + IN_ENTRY.device);
+    spellFile(this.#bytes, 0, file);
+    this.#write(IN_ENTRY.inode, 16, this.#offsetOf(entry, IN_ENTRY.inode));
+    this.#write(IN_ENTRY.device, 12, this.#offsetOf(entry, IN_ENTRY.device));
     // The one that says that the others are there.
-    fs.writeSync(this.#fd, this.#bytes, IN_ENTRY.mode, 4, at + IN_ENTRY.mode);
+    this.#write(IN_ENTRY.mode, 4, this.#offsetOf(entry, IN_ENTRY.mode));
   }
 
   /** Programs ask the source about its file from now on, which has so many bytes. */
   forgetFile(entry: number, bytes: number): void {
-    this.#bytes.writeUInt32LE(0, 0);
-    fs.writeSync(this.#fd, this.#bytes, 0, 4, this.#offsetOf(entry, IN_ENTRY.mode));
+    this.#bytes.setUint32(0, 0, true);
+    this.#write(0, 4, this.#offsetOf(entry, IN_ENTRY.mode));
     this.#writeWord(this.#offsetOf(entry, IN_ENTRY.size), BigInt(bytes));
   }
 
@@ -224,7 +242,7 @@ export class TableWriter {
 
   /** Says what is mounted below the root: programs that see anything else there read the source. */
   setMounts(mounts: readonly Uint8Array[]): void {
-    const sum = mounts.reduce((all, one) => all + this.#hash(one, 0n), 0n);
+    const sum = mounts.reduce((all, one) => all + this.#hashes.h64Raw(one, 0n), 0n);
     if (this.#isOpen) this.#writeWord(IN_HEADER.mounts, BigInt.asUintN(64, sum));
   }
 
@@ -232,6 +250,7 @@ export class TableWriter {
   publish(previous?: TableWriter): void {
     this.#isPublished = true;
     this.beat();
+    this.#writeImage();
     fs.renameSync(this.#unfinished, this.#options.path);
     if (previous !== undefined) previous.#writeWord(IN_HEADER.isOutdated, 1n);
   }
@@ -250,19 +269,36 @@ export class TableWriter {
     return HEADER_BYTES + (this.#slots[entry] ?? 0) * ENTRY_BYTES + field;
   }
 
-  #spell({ inode, modified, device, mode, user, group }: SourceFile): void {
-    this.#bytes.writeBigUInt64LE(inode, IN_ENTRY.inode);
-    this.#bytes.writeBigInt64LE(modified, IN_ENTRY.modified);
-    this.#bytes.writeUInt32LE(mode, IN_ENTRY.mode);
-    this.#bytes.writeUInt32LE(packedDevice(device), IN_ENTRY.device);
-    this.#bytes.writeUInt32LE(user, IN_ENTRY.user);
-    this.#bytes.writeUInt32LE(group, IN_ENTRY.group);
+  /** Writes a part of `#bytes`. */
+  #write(from: number, bytes: number, offset: number): void {
+    if (this.#image === undefined) fs.writeSync(this.#fd, this.#bytes, from, bytes, offset);
+    else for (let i = 0; i < bytes; i++) this.#image.setUint8(offset + i, this.#bytes.getUint8(from + i));
+  }
+
+  #writeImage(): void {
+    const image = this.#image;
+    this.#image = undefined;
+    for (let at = 0; image !== undefined && at < image.byteLength; at += PART_BYTES)
+      fs.writeSync(this.#fd, image, at, Math.min(PART_BYTES, image.byteLength - at), at);
   }
 
   #writeWord(offset: number, word: bigint): void {
-    this.#bytes.writeBigUInt64LE(word, 0);
-    fs.writeSync(this.#fd, this.#bytes, 0, 8, offset);
+    this.#bytes.setBigUint64(0, word, true);
+    this.#write(0, 8, offset);
   }
+}
+
+function spellFile(
+  view: DataView,
+  at: number,
+  { inode, modified, device, mode, user, group }: Omit<SourceFile, 'bytes'>,
+): void {
+  view.setBigUint64(at + IN_ENTRY.inode, inode, true);
+  view.setBigInt64(at + IN_ENTRY.modified, modified, true);
+  view.setUint32(at + IN_ENTRY.mode, mode, true);
+  view.setUint32(at + IN_ENTRY.device, packedDevice(device), true);
+  view.setUint32(at + IN_ENTRY.user, user, true);
+  view.setUint32(at + IN_ENTRY.group, group, true);
 }
 
 /** Says of a table that a daemon left behind that it does not count any more, if there is one. */

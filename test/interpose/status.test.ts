@@ -72,7 +72,7 @@ describeShim('tiered run', () => {
     const running = tieredIn({}, 'run', source, '--tier', 'ram:8MiB', '--', 'true');
     expect(await running.ended).toBe(0);
     expect(running.messages()).toContain(`None of the 8 files below ${source} was opened for reading.\n`);
-    expect(running.messages()).toContain('--alias');
+    expect(running.messages()).toContain('- The shim was loaded. Does the program read another path?');
     const empty = temporaryDirectory();
     const none = tieredIn({}, 'run', empty, '--tier', 'ram:8MiB', '--', 'true');
     expect([await none.ended, none.messages()]).toEqual([

@@ -31,6 +31,14 @@ bool ring_open(struct ring *ring, const char *path) {
   return false;
 }
 
+void ring_close(const struct ring *ring) {
+  munmap(ring->base, RING_HEADER + (ring->slots + RING_WRITTEN_WORDS) * sizeof(uint64_t));
+}
+
+void ring_note(const struct ring *ring, enum ring_program what) {
+  __atomic_fetch_or(&header_of(ring)->programs, (uint64_t)what, __ATOMIC_RELAXED);
+}
+
 void ring_post(const struct ring *ring, enum ring_kind kind, uint64_t generation, uint64_t slot) {
   struct ring_header *header = header_of(ring);
   uint64_t head = __atomic_load_n(&header->head, __ATOMIC_RELAXED);

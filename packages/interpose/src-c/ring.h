@@ -25,6 +25,16 @@ enum ring_kind { RING_COPY = 1, RING_SOURCE = 2, RING_WRITTEN = 3 };
 /* What programs changed of the source, see written.c. Directories are renamed, which changes all below. */
 enum ring_change { RING_FILES = 1, RING_DIRECTORIES = 2 };
 
+/* What became of programs: why nothing is opened is told by that. */
+enum ring_program {
+  /* One has mapped the table. */
+  RING_BEGAN = 1,
+  /* To one, all paths of the root lead to something else. */
+  RING_ELSEWHERE = 2,
+  /* One has ended its session: it has another root or user, or may be killed for calls. */
+  RING_ENDED = 4,
+};
+
 /* Behind the messages, in words: a bit for each file and directory that was changed, by a hash. */
 #define RING_WRITTEN_WORDS ((1ULL << 20) / 64)
 
@@ -45,6 +55,8 @@ struct ring_header {
   uint8_t last_space[56];
   /* What was changed, as bits of `ring_change`. Written by programs, seldom. */
   uint64_t written;
+  /* Bits of `ring_program`. Written by programs, seldom. */
+  uint64_t programs;
 };
 
 struct ring {
@@ -54,8 +66,12 @@ struct ring {
 
 /* Maps a ring. False, with errno, as `table_open`. */
 bool ring_open(struct ring *ring, const char *path);
+void ring_close(const struct ring *ring);
 /* Leaves a message. */
 void ring_post(const struct ring *ring, enum ring_kind kind, uint64_t generation, uint64_t slot);
+
+/* Notes what became of this program. */
+void ring_note(const struct ring *ring, enum ring_program what);
 
 /* What was changed, as bits. */
 uint64_t ring_written(const struct ring *ring);

@@ -50,8 +50,12 @@ static bool map_at(unsigned at) {
   if (!table_open(&tables[at], table_path)) return false;
   if (!lifeline_holds(lifeline_path)) table_take_for_dead(&tables[at]);
   /* It is still the old one, if the daemon ended. */
-  bool is_ours = !table_is_outdated(&tables[at]) && roots_look(&tables[at]);
-  if (is_ours && ring_open(&rings[at], ring_path)) return true;
+  if (!table_is_outdated(&tables[at]) && ring_open(&rings[at], ring_path)) {
+    bool is_ours = roots_look(&tables[at]);
+    ring_note(&rings[at], is_ours ? RING_BEGAN : RING_ELSEWHERE);
+    if (is_ours) return true;
+    ring_close(&rings[at]);
+  }
   table_close(&tables[at]);
   return false;
 }
@@ -148,6 +152,8 @@ const struct table *session_imaginary_table(void) {
 }
 
 void session_end(void) {
+  const struct table *table = __atomic_load_n(&session_last, __ATOMIC_ACQUIRE);
+  if (table != NULL) ring_note(session_ring(table), RING_ENDED);
   table_path[0] = '\0';
   __atomic_store_n(&session_last, NULL, __ATOMIC_RELEASE);
   session_is_imaginary = false;

@@ -4,6 +4,7 @@
  */
 export { Interposer, type InterposerStats } from './daemon/interposer.js';
 export { type EpochOfFiles, type OpenedFiles } from './daemon/open-counts.js';
+export { type ProgramsSeen } from './ring/ring.js';
 export { type FarmCounts } from './daemon/farm.js';
 export { type SessionOptions } from './daemon/session.js';
 export { type ProgramWait } from './daemon/waits.js';

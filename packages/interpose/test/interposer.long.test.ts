@@ -3,6 +3,7 @@ import { PrefixDriver } from '@tiered/core/decorators';
 import { Interposer } from '@tiered/interpose';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { PlacementHandler } from '@tiered/tiering';
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
@@ -246,5 +247,21 @@ describeShim('an interposer', () => {
     await expect(
       serve(dataset, { directory: path.join(temporaryDirectory(), 'x'.repeat(60)) }),
     ).rejects.toThrow(/^directory: /);
+  });
+
+  it('knows why nothing was opened, as far as programs can say it', async () => {
+    const { source, tiers } = makeDataset(KEYS);
+    const interposer = await serve({ source, tiers });
+    const seen = () => interposer.stats().programs;
+    // A program that it is not loaded into leaves nothing.
+    execFileSync('true', { env: { ...interposer.environment(), LD_PRELOAD: '' } });
+    expect(seen()).toEqual({ began: false, elsewhere: false, ended: false });
+    await run(interposer, 'true', []);
+    expect(seen()).toEqual({ began: true, elsewhere: false, ended: false });
+    const covered = 'mount -t tmpfs none "$0" && exec true';
+    await run(interposer, 'unshare', ['--mount', '--map-root-user', 'sh', '-c', covered, source]);
+    expect(seen()).toEqual({ began: true, elsewhere: true, ended: true });
+    await interposer.close();
+    expect(seen().elsewhere).toBe(true);
   });
 });

@@ -1,5 +1,6 @@
 import type { Hierarchy, HierarchyStats } from '@tiered/core';
 import type { AheadCounts } from '../replay/ahead.js';
+import type { ProgramsSeen } from '../ring/ring.js';
 import { environmentFor, shimFile } from '../shim-file.js';
 import type { FarmCounts } from './farm.js';
 import { assertOpenable } from './locations.js';
@@ -24,6 +25,8 @@ export interface InterposerStats extends OpenedFiles {
   readonly unchecked: number;
   /** Opens in the source of files that a program opened for writing. */
   readonly written: number;
+  /** What became of programs, which says why nothing was opened. */
+  readonly programs: ProgramsSeen;
   /** Opens that could not be counted, because too many came at once or a program died. */
   readonly uncounted: number;
   /** With a plan: what was done ahead of programs. */
@@ -99,6 +102,7 @@ export class Interposer implements AsyncDisposable {
       most: isAhead ? undefined : follower.opens.most(room),
       unchecked,
       written,
+      programs: ring.programs,
       uncounted: ring.lost + strange,
       failed: readable?.failed ?? NONE_FAILED,
       ahead: ahead?.counts,

@@ -4,7 +4,9 @@ import type { Clock } from '@tiered/core';
 const MAGIC = 'tieredR1';
 const HEADER_BYTES = 4096;
 /** Where numbers of 64 bits are in the header, as in src-c/ring.h. */
-const AT = { slots: 8, head: 64, tail: 128, lost: 192 } as const;
+const AT = { slots: 8, head: 64, tail: 128, lost: 192, programs: 264 } as const;
+/** Bits that programs set there. */
+const PROGRAM = { began: 1, elsewhere: 2, ended: 4 } as const;
 
 /** As many as programs leave in a tenth of a second that open 600,000 files a second. */
 const SLOTS = 2 ** 16;
@@ -31,6 +33,16 @@ export interface Message {
   readonly generation: number;
   /** Where it found the file there. It may be any number. */
   readonly slot: number;
+}
+
+/** What became of programs under the shim, as they say. It is so of one of them, at least. */
+export interface ProgramsSeen {
+  /** The shim was loaded into a program, which found the table. */
+  readonly began: boolean;
+  /** Below the path of the source, a program sees something else. */
+  readonly elsewhere: boolean;
+  /** A program reads the source since it has another root or user, or may be killed for calls. */
+  readonly ended: boolean;
 }
 
 /** Whether a file is a ring, as far as can be told by its beginning. */
@@ -61,7 +73,8 @@ export class Ring {
   readonly #number = Buffer.alloc(8);
   #tail = 0;
   #refused = 0;
-  #lostAtEnd: number | undefined;
+  /** What the header said when this was closed. */
+  #last: { readonly lost: number; readonly programs: number } | undefined;
   /** The message that is not finished, and since when it has been waited for. */
   #late: { readonly position: number; readonly since: number } | undefined;
 
@@ -79,7 +92,14 @@ export class Ring {
 
   /** Messages that did not come: there was no room, a program died in the middle, or they made no sense. */
   get lost(): number {
-    return (this.#lostAtEnd ?? this.#read(AT.lost)) + this.#refused;
+    return (this.#last?.lost ?? this.#read(AT.lost)) + this.#refused;
+  }
+
+  /** What became of programs. */
+  get programs(): ProgramsSeen {
+    const bits = this.#last?.programs ?? this.#read(AT.programs);
+    const has = (bit: number) => Math.floor(bits / bit) % 2 === 1;
+    return { began: has(PROGRAM.began), elsewhere: has(PROGRAM.elsewhere), ended: has(PROGRAM.ended) };
   }
 
   /** Takes the messages that have come. */
@@ -110,8 +130,8 @@ export class Ring {
   }
 
   close(): void {
-    if (this.#lostAtEnd !== undefined) return;
-    this.#lostAtEnd = this.#read(AT.lost);
+    if (this.#last !== undefined) return;
+    this.#last = { lost: this.#read(AT.lost), programs: this.#read(AT.programs) };
     fs.closeSync(this.#fd);
   }
 

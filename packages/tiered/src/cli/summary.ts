@@ -1,5 +1,5 @@
 import { formatBytes } from '@tiered/core';
-import type { EpochOfFiles, InterposerStats, OpenedFiles } from '@tiered/interpose';
+import type { EpochOfFiles, InterposerStats, OpenedFiles, ProgramsSeen } from '@tiered/interpose';
 import type { ProgramsLook } from '../monitor/look.js';
 import { countOf, messageOf, percentOf } from '../words.js';
 
@@ -15,7 +15,9 @@ const ALIKE = 0.01;
 export function summaryOf(stats: InterposerStats, root: string): string {
   const { opens, unchecked, written, uncounted, ahead, farm, unrecorded, failed } = stats;
   const lines =
-    opens === 0 ? noneText(stats, root) : [openedText(stats), ...epochsText(stats.epochs), sourceText(stats)];
+    opens === 0
+      ? noneText(stats.hierarchy.namespace.objects, stats.programs, root)
+      : [openedText(stats), ...epochsText(stats.epochs), sourceText(stats)];
   if (unchecked > 0)
     lines.push(
       `${countOf(unchecked, 'open')} found a copy of an earlier run that was still being checked, and read the source.`,
@@ -77,13 +79,31 @@ function sourceText({ sourceBytes, hierarchy: { source, tiers, placement } }: In
   );
 }
 
-/** Why nothing was opened. */
-function noneText({ hierarchy: { namespace } }: InterposerStats, root: string): string[] {
-  if (namespace.objects === 0) return [`No file was opened below ${root}: the source has none.`];
+/** Why nothing was opened, as far as programs have said it. */
+export function noneText(objects: number, programs: ProgramsSeen, root: string): string[] {
+  if (objects === 0) return [`No file was opened below ${root}: the source has none.`];
+  const { began, elsewhere, ended } = programs;
+  const cannot = 'static programs, programs in Go or with musl, and programs of another user: --farm.';
   return [
-    `None of the ${countOf(namespace.objects, 'file')} below ${root} was opened for reading.`,
-    `- Does the program read another path? It finds this one in $TIERED_ROOT. Name links to the source: --alias.`,
-    `- Nothing can be loaded into static programs, programs in Go, and those that run as another user: --farm.`,
+    `None of the ${countOf(objects, 'file')} below ${root} was opened for reading.`,
+    ...(elsewhere
+      ? [`- A program sees something else at ${root}. Mount the source there in its container.`]
+      : []),
+    ...(ended
+      ? [`- A program got another root or user, or a seccomp filter that kills. It reads the source.`]
+      : []),
+    ...(began
+      ? [
+          `- The shim was loaded. Does the program read another path? It finds this one in $TIERED_ROOT. Name links to the source: --alias.`,
+          `- A shell or a launcher may have loaded it, and started what cannot: ${cannot}`,
+        ]
+      : []),
+    ...(began || elsewhere
+      ? []
+      : [
+          `- The shim was loaded into no program. It cannot be loaded into ${cannot}`,
+          `- Programs under another launcher need the environment that "tiered env" prints.`,
+        ]),
   ];
 }
 

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { lateText } from '../../src/cli/summary.js';
+import { lateText, noneText } from '../../src/cli/summary.js';
 import { tiered } from './run-tiered.js';
 
 const NOBODY = 65534;
@@ -140,6 +140,17 @@ it('says of planned opens that came before their copies whether that is bad', ()
     '2,629 planned opens came before the copy, and read the source as without a plan: that costs nothing, and the others were spared the wait.',
   );
   expect(lateText({ late: 2629, placed: 10 })).toContain('leave out --replay');
+});
+
+it('says why no file was opened, as far as it is known', () => {
+  const nothing = { began: false, elsewhere: false, ended: false };
+  const said = (programs: Partial<typeof nothing>, objects = 8) =>
+    noneText(objects, { ...nothing, ...programs }, '/data').join('\n');
+  expect(said({}, 0)).toBe('No file was opened below /data: the source has none.');
+  expect(said({})).toContain('- The shim was loaded into no program.');
+  expect(said({ began: true })).toContain('- The shim was loaded. Does the program read another path?');
+  expect(said({ elsewhere: true })).toContain('- A program sees something else at /data.');
+  expect(said({ began: true, ended: true })).toContain('- A program got another root or user');
 });
 
 it('has one form of numbers', async () => {

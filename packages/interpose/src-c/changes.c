@@ -8,6 +8,7 @@
  * look at a variable.
  */
 #include "imaginary.h"
+#include "originals.h"
 #include "real.h"
 #include "refusals.h"
 #include "written.h"
@@ -31,8 +32,8 @@ static bool is_refused(enum change change, int directory, const char *path) {
 }
 
 /*
- * What calls mean that take no path for the descriptor itself. The library declares that there is always one,
- * by which compilers go: hence volatile.
+ * The path of calls that take an empty path, or none, for the descriptor itself. The library declares that
+ * there is always one, and compilers rely on it: hence volatile.
  */
 static const char *or_itself(const char *volatile given) {
   const char *path = given;
@@ -51,7 +52,7 @@ static const char *or_itself(const char *volatile given) {
     return ((type(*) parameters)real_symbol(&next_##name, #name))arguments;                        \
   }
 
-/* What makes something. */
+/* Functions that make something. */
 REFUSED(int, mkdir, (const char *path, mode_t mode), (path, mode), -1, MAKE_DIRECTORY, AT_FDCWD, path)
 REFUSED(int, mkdirat, (int at, const char *path, mode_t mode), (at, path, mode), -1, MAKE_DIRECTORY, at, path)
 REFUSED(int, mkfifo, (const char *path, mode_t mode), (path, mode), -1, MAKE_FILE, AT_FDCWD, path)
@@ -68,14 +69,14 @@ REFUSED(int, mkstemps64, (char *path, int end), (path, end), -1, MAKE_FILE, AT_F
 REFUSED(int, mkostemps, (char *path, int end, int flags), (path, end, flags), -1, MAKE_FILE, AT_FDCWD, path)
 REFUSED(int, mkostemps64, (char *path, int end, int flags), (path, end, flags), -1, MAKE_FILE, AT_FDCWD, path)
 
-/* What removes something. */
+/* Functions that remove something. */
 REFUSED(int, unlink, (const char *path), (path), -1, REMOVE_FILE, AT_FDCWD, path)
 REFUSED(int, unlinkat, (int at, const char *path, int flags), (at, path, flags), -1,
         (flags & AT_REMOVEDIR) != 0 ? REMOVE_DIRECTORY : REMOVE_FILE, at, path)
 REFUSED(int, rmdir, (const char *path), (path), -1, REMOVE_DIRECTORY, AT_FDCWD, path)
 REFUSED(int, remove, (const char *path), (path), -1, REMOVE, AT_FDCWD, path)
 
-/* What changes what is known of something. */
+/* Functions that change metadata. */
 REFUSED(int, chmod, (const char *path, mode_t mode), (path, mode), -1, ALTER, AT_FDCWD, path)
 REFUSED(int, lchmod, (const char *path, mode_t mode), (path, mode), -1, ALTER, AT_FDCWD, path)
 REFUSED(int, fchmod, (int fd, mode_t mode), (fd, mode), -1, ALTER, fd, ".")
@@ -99,6 +100,26 @@ REFUSED(int, futimesat, (int at, const char *path, const struct timeval times[2]
 REFUSED(int, futimens, (int fd, const struct timespec times[2]), (fd, times), -1, ALTER, fd, ".")
 REFUSED(int, utimensat, (int at, const char *path, const struct timespec times[2], int flags),
         (at, path, times, flags), -1, ALTER, at, or_itself(path))
+
+/* The copy of a descriptor's file is not cut off, but the source's file. */
+static void *next_truncate;
+
+static int truncate_any(const char *path, off_t length) {
+  int error = imaginary_may_be(path) ? refusal(CUT, AT_FDCWD, path) : 0;
+  if (error != 0) {
+    errno = error;
+    return -1;
+  }
+  struct original original;
+  const char *to = path_to_write(AT_FDCWD, path, 0, &original);
+  if (to == NULL && path != NULL) return -1;
+  written_at(AT_FDCWD, to);
+  return ((int (*)(const char *, off_t))real_symbol(&next_truncate, "truncate64"))(to, length);
+}
+
+EXPORT int truncate(const char *path, off_t length) { return truncate_any(path, length); }
+
+EXPORT int truncate64(const char *path, off64_t length) { return truncate_any(path, length); }
 
 /* Attributes of a user's own. */
 REFUSED(int, setxattr, (const char *path, const char *name, const void *value, size_t size, int flags),
@@ -218,6 +239,7 @@ EXPORT int __xmknodat(int version, int at, const char *path, mode_t mode, dev_t 
 }
 
 __attribute__((constructor)) static void find_others(void) {
+  real_symbol(&next_truncate, "truncate64");
   real_symbol(&next_listxattr, "listxattr");
   real_symbol(&next_llistxattr, "llistxattr");
   real_symbol(&next_rename, "rename");

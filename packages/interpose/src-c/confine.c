@@ -1,7 +1,7 @@
 /*
  * A program may have the kernel kill it for any call that it does not expect to make, and this library makes
- * some: for descriptors, links and directories. A filter that only refuses calls does no harm, as whoever is
- * refused something here opens the source.
+ * some: for descriptors, links and directories. A filter that only refuses calls does no harm, as a refused
+ * call makes this library open the source.
  */
 #include "confine.h"
 #include "real.h"

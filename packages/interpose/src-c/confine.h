@@ -1,4 +1,4 @@
-/* What a process says it may call, from now on. */
+/* Filters for the system calls of this process. */
 #ifndef TIERED_CONFINE_H
 #define TIERED_CONFINE_H
 

@@ -111,7 +111,7 @@ static const char *behind_tier(const struct table *table, const char *path, size
   return NULL;
 }
 
-/* Where the tag of a copy is in its name, with the mark in front of it; NULL if the name has none. */
+/* The tag of a copy in its name, with the mark in front of it; NULL if the name has none. */
 static const char *find_tag(const char *name, size_t length, uint64_t *tag) {
   if (length < TAG_DIGITS + 2) return NULL;
   const char *mark = name + length - TAG_DIGITS - 1;

@@ -1,4 +1,4 @@
-/* Where copies are on their tiers: the names that `copyName` of @tiered/core gives them. */
+/* The places of copies on their tiers: the names that `copyName` of @tiered/core gives them. */
 #ifndef TIERED_COPY_PATH_H
 #define TIERED_COPY_PATH_H
 

@@ -1,8 +1,7 @@
 /*
- * What descriptors may be open for: a byte of marks for each, as most programs open thousands of files that
- * are none of ours, and these must not pay for it. Descriptors come in ways that are not seen here: from who
- * started the program, or from inside of the C library. So one of which nothing is known may be a copy, and
- * whoever goes by that looks at the file itself then.
+ * Marks of descriptors, a byte for each. Most programs open thousands of files outside of the source, and
+ * must not pay for it. Descriptors also come unseen: from the parent of the program, or from inside of the C
+ * library. So an unmarked one may be a copy, and its file is looked at before anything relies on that.
  */
 #ifndef TIERED_DESCRIPTORS_H
 #define TIERED_DESCRIPTORS_H

@@ -1,6 +1,6 @@
 /*
- * What programs do with paths besides opening and describing them, where these are below an imaginary root.
- * Everything else goes to the functions behind.
+ * Functions for paths that neither open nor describe a file, below an imaginary root. Everything else goes to
+ * the functions behind.
  */
 #include "descriptors.h"
 #include "imaginary-path.h"
@@ -17,8 +17,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 /*
- * What takes room on the stack is no part of functions that every program calls: signal handlers may have
- * little.
+ * A function that takes room on the stack is not inlined into those that every program calls: signal handlers
+ * may have little.
  */
 #define APART __attribute__((noinline)) static
 
@@ -150,7 +150,7 @@ EXPORT char *get_current_dir_name(void) {
   return path;
 }
 
-/* What fortified programs call. */
+/* For fortified programs. */
 char *__getcwd_chk(char *room, size_t size, size_t known);
 EXPORT char *__getcwd_chk(char *room, size_t size, size_t known) {
   if (size > known) abort();
@@ -223,7 +223,7 @@ EXPORT char *realpath(const char *path, char *resolved) {
 
 EXPORT char *canonicalize_file_name(const char *path) { return realpath(path, NULL); }
 
-/* What fortified programs call: the room that they have is known to be enough. */
+/* For fortified programs: the room that they have is known to be enough. */
 char *__realpath_chk(const char *path, char *resolved, size_t room);
 EXPORT char *__realpath_chk(const char *path, char *resolved, size_t room) {
   if (resolved != NULL && room < PATH_MAX) abort();

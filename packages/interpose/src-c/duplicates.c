@@ -1,24 +1,30 @@
 /*
- * Descriptors that are made of others, so that what is said of the file of one is said of the other. Twins
- * are not passed on: who reads by the new one reads the source. The same function takes locks.
+ * Descriptors that come from others: by dup, and by a message of another process. A duplicate of a copy is
+ * one. A twin is not passed on, so a duplicate reads the source. A received descriptor may be a copy that the
+ * sender opened. fcntl takes locks as well.
  */
 #include "descriptors.h"
 #include "locks.h"
+#include "opened.h"
 #include "real.h"
 #include "twins.h"
 #include <fcntl.h>
 #include <stdarg.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
-static void *next_dup, *next_dup2, *next_dup3, *next_fcntl;
+static void *next_dup, *next_dup2, *next_dup3, *next_fcntl, *next_recvmsg, *next_recvmmsg;
 
 __attribute__((constructor)) static void find_all(void) {
   real_symbol(&next_dup, "dup");
   real_symbol(&next_dup2, "dup2");
   real_symbol(&next_dup3, "dup3");
   real_symbol(&next_fcntl, "fcntl64");
+  real_symbol(&next_recvmsg, "recvmsg");
+  real_symbol(&next_recvmmsg, "recvmmsg");
 }
 
 static int made_of(int from, int to) {
@@ -33,7 +39,7 @@ static int made_of(int from, int to) {
 
 EXPORT int dup(int from) { return made_of(from, ((int (*)(int))real_symbol(&next_dup, "dup"))(from)); }
 
-/* What `to` was open for is closed by the kernel. */
+/* The kernel closes the former file of `to`. */
 EXPORT int dup2(int from, int to) {
   if (from != to) twin_forget(to);
   return made_of(from, ((int (*)(int, int))real_symbol(&next_dup2, "dup2"))(from, to));
@@ -76,3 +82,32 @@ static int fcntl_any(int fd, int command, void *argument) {
 EXPORT int fcntl(int fd, int command, ...) { FCNTL; }
 
 EXPORT int fcntl64(int fd, int command, ...) { FCNTL; }
+
+static void look_into(struct msghdr *message) {
+  if (message->msg_control == NULL) return;
+  for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part != NULL; part = CMSG_NXTHDR(message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; i++) {
+      int fd;
+      memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
+      forget(fd);
+    }
+  }
+}
+
+EXPORT ssize_t recvmsg(int socket, struct msghdr *message, int flags) {
+  ssize_t (*next)(int, struct msghdr *, int) = real_symbol(&next_recvmsg, "recvmsg");
+  ssize_t received = next(socket, message, flags);
+  if (received >= 0) look_into(message);
+  return received;
+}
+
+EXPORT int recvmmsg(int socket, struct mmsghdr *messages, unsigned count, int flags,
+                    struct timespec *timeout) {
+  int (*next)(int, struct mmsghdr *, unsigned, int, struct timespec *) =
+      real_symbol(&next_recvmmsg, "recvmmsg");
+  int received = next(socket, messages, count, flags, timeout);
+  for (int i = 0; i < received; i++) look_into(&messages[i].msg_hdr);
+  return received;
+}

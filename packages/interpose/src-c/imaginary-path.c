@@ -1,14 +1,13 @@
 /*
- * The problem: the kernel does not know the root, so it cannot be asked what a path leads to. But `..` behind
- * a symbolic link is not what the text says.
+ * The problem: the kernel does not know the root, so it cannot resolve a path below it. But `..` after a
+ * symlink does not mean the text before it.
  *
- * A path is written down name by name. As far as it is known to lead through no link, `..` takes the last
- * name away: below the root, where there are none, and in what the kernel calls a directory. Behind any other
- * name, the kernel is asked what is above it. It knows, as a path that comes to the root has only real
- * directories in front of it.
+ * A path is written down name by name. In its part without symlinks, `..` takes the last name away: below the
+ * root, where there are none, and in a directory that the kernel resolved. After any other name, the kernel
+ * is asked for the directory above it. It knows, as a path to the root has only real directories before it.
  *
- * Below the root, the kernel would go on by `.` or `..` from directories only, so that is looked up. What
- * goes on by a name is not: either there is an object of the whole key, or there is nothing.
+ * Below the root, only a directory can be followed by `.` or `..`, as in the kernel, so it is looked up. It
+ * is not looked up before a name: either there is an object of the whole key, or there is nothing.
  */
 #include "imaginary-path.h"
 #include "real.h"
@@ -26,7 +25,7 @@ struct walk {
   size_t known;
 };
 
-/* What stands behind a root: a slash and more, or nothing. NULL if the path is below none. */
+/* The text after a root: a slash and more, or nothing. NULL if the path is below none. */
 static const char *behind_root(const struct table *table, const char *path) {
   for (unsigned i = 0; i < table->root_count; i++) {
     size_t length = table->root_lengths[i];

@@ -45,7 +45,7 @@ struct imaginary {
 bool imaginary_key(const struct table *table, int directory, const char *path, struct imaginary *found);
 
 /*
- * Where the directory is that stands for the one of a key, if there is one. False if the path is too long.
+ * The path in the tree of the directory of a key, if there is one. False if the path is too long.
  */
 bool tree_path(const struct table *table, const char *key, size_t length, char path[PATH_MAX]);
 /* Whether a key is of a directory. Changes errno. */

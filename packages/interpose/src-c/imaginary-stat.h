@@ -1,4 +1,4 @@
-/* What programs are told of paths below an imaginary root. */
+/* Metadata of paths below an imaginary root. */
 #ifndef TIERED_IMAGINARY_STAT_H
 #define TIERED_IMAGINARY_STAT_H
 

@@ -2,13 +2,13 @@
  * The problem: a program wants to open, list and describe files that no kernel knows. They are objects, in a
  * bucket for example.
  *
- * - Files are entries of the table, which also says what stat says of them. Who opens a file that has no copy
- *   asks the daemon for one, and waits (ask.c).
- * - Directories stand in the directory of the session, as a tree of real ones, which the table names as the
- *   second path of the root. So they can be opened, listed, and entered, and what is relative to them comes
- *   back here by the path that the kernel gives. The daemon puts names of files into one when somebody is
- *   about to list it: links that lead nowhere, so that a program without this library finds no file rather
- *   than an empty one.
+ * - Files are entries of the table, which holds the answers of stat. A program that opens a file without a
+ *   copy asks the daemon for one, and waits (ask.c).
+ * - Directories are real ones, a tree in the directory of the session. The table names the tree as the second
+ *   path of the root. So they can be opened, listed, and entered. A path that is relative to them comes back
+ *   here by the path that the kernel gives. Before a directory is listed, the daemon puts the names of its
+ *   files into it: links that lead nowhere, so that a program without this library finds no file rather than
+ *   an empty one.
  */
 #include "imaginary.h"
 #include "ask.h"

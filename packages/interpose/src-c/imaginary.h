@@ -7,12 +7,12 @@
 /* Whether a path may be below the root. Costs little, and takes nothing of the stack. */
 bool imaginary_may_be(const char *path);
 /*
- * What a path is: to be asked only if it may be below, as it takes some room on the stack. Keeps errno. Safe
- * in signal handlers and in children of fork and vfork.
+ * The kind of a path: to be asked only if it may be below, as it takes some room on the stack. Keeps errno.
+ * Safe in signal handlers and in children of fork and vfork.
  */
 enum imaginary_kind imaginary_look(int directory, const char *path, struct imaginary *found);
 /*
- * Where the directory is that stands for an imaginary one, once it has the names of all its files. False with
+ * The path in the tree of an imaginary directory, once it has the names of all its files. False with
  * errno.
  */
 bool imaginary_complete(const struct imaginary *found, char path[PATH_MAX]);

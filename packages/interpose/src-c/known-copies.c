@@ -1,14 +1,14 @@
 /*
- * Programs that open a file nearly always ask for its size next, twice if they are written in Python. That
- * the answer has to be one about the source's file is known from the time of the open. But descriptors are
- * closed in ways that are not seen here, and their numbers used again, so whether this one still is of the
- * copy has to be asked. What the kernel calls the file costs 3.5 us, and whether the copy's path leads to the
- * same file 0.5 us, or 2 us where many files are read, as nothing of the path is in the processor's caches.
- * What the file is to the kernel costs 0.2 us right after it was opened. Who has asked of one copy will ask
- * of the next, so in a process that has asked, that is noted at the open.
+ * Programs that open a file nearly always ask for its size next, twice if they are written in Python. For a
+ * copy, the answer has to be about the source's file. But descriptors are closed unseen, and their numbers
+ * used again, so the kernel has to be asked whether this one is still of the copy. Its path costs 3.5 us. A
+ * comparison with the file at the copy's path costs 0.5 us, or 2 us if many files are read, as nothing of the
+ * path is in the processor's caches. The identity of the file costs 0.2 us right after the open. A program
+ * that has asked about one copy will ask about the next, so it is noted at the open in a process that has
+ * asked.
  *
- * An entry is taken for a moment by whoever changes it. Nobody waits: who finds it taken does without, and
- * who opens a file then leaves an entry of another file behind, which will not be what the kernel says.
+ * A thread takes an entry for a moment to change it. No thread waits: one that finds the entry taken goes on
+ * without. If it was opening a file, the entry stays that of another file, which the kernel will contradict.
  */
 #include "known-copies.h"
 #include "real.h"
@@ -60,7 +60,7 @@ static uint32_t version_of(const struct entry *entry) {
 
 static void let_go(struct entry *entry) { __atomic_fetch_add(&entry->version, 1, __ATOMIC_RELEASE); }
 
-/* What a file that was opened just now is to the kernel; that of no file, if this process does not ask. */
+/* The identity of a file that was just opened; that of no file, if this process does not ask. */
 static struct file_identity identity_at_open(int fd) {
   struct stat found;
   int error = errno;

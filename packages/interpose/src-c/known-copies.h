@@ -1,4 +1,4 @@
-/* Of which file a descriptor is, where that can be known for less than the kernel takes to spell its path. */
+/* The copy of a descriptor, if it can be known for less than the kernel takes to spell its path. */
 #ifndef TIERED_KNOWN_COPIES_H
 #define TIERED_KNOWN_COPIES_H
 
@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 /*
- * What a file is to the kernel. A number of a file that is gone is used again, but not with the same time of
+ * The identity of a file. A number of a file that is gone is used again, but not with the same time of
  * its last change.
  */
 struct file_identity {
@@ -26,8 +26,8 @@ void copy_known(int fd, const struct redirection *redirection);
 /* Whether a descriptor is one of a copy that this process opened by this number, and no parent of it. */
 bool copy_was_opened_here(int fd);
 /*
- * What is said of the source's file, if the descriptor is still one of that copy, which is what the kernel
- * has just said of it. False if that is not known. Changes errno.
+ * The metadata of the source's file, if the descriptor is still one of that copy by the identity that the
+ * kernel has just given. False if it is not known. Changes errno.
  */
 bool copy_source(int fd, const struct file_identity *identity, const struct table *table,
                  struct table_source *source);

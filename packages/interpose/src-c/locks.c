@@ -1,12 +1,12 @@
 /*
- * A lock excludes those who have the same file open, and not all have the copy: some opened the file before,
- * or for writing, or run without this library. So it has to be one on the source's file, and be released when
- * the program's descriptor is closed, which is not always seen here. Therefore the descriptor becomes one of
- * the source's file before it is locked.
+ * A lock excludes processes that have the same file open, and not all have the copy: some opened the file
+ * before, or for writing, or run without this library. So the lock has to be on the source's file, and be
+ * released when the program's descriptor is closed, which is not always seen here. Therefore the descriptor
+ * becomes one of the source's file before it is locked.
  *
- * That is right only for a descriptor that was opened here, and not duplicated: others that share its lock
- * and its offset, such as that of the shell which started `flock 9`, would keep the copy. Their locks are
- * ones on the copy, which exclude at least each other.
+ * That is right only for a descriptor that was opened here, and not duplicated. Other descriptors that share
+ * its lock and offset, such as that of the shell which started `flock 9`, would keep the copy. Their locks
+ * are on the copy, and exclude at least each other.
  */
 #include "locks.h"
 #include "known-copies.h"

@@ -1,4 +1,4 @@
-/* What is mounted, as this process sees it. */
+/* The mounts that this process sees. */
 #ifndef TIERED_MOUNTS_H
 #define TIERED_MOUNTS_H
 
@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * A number for what is mounted below a directory, which is another one where something else is: the sum of
- * XXH64 of `DEVICE ROOT PATH` for each mount, with its path behind that of the directory. That of `` is for
- * all that is mounted. False if it cannot be told. Asks no server. By one thread at a time. Changes errno.
+ * A number for the mounts below a directory, which differs if they differ: the sum of the XXH64 of `DEVICE
+ * ROOT PATH` for each mount, with its path behind that of the directory. That of `` is for all mounts. False
+ * if they cannot be read. Asks no server. By one thread at a time. Changes errno.
  */
 bool mounts_below(const char *directory, uint64_t *sum);
 

@@ -1,6 +1,6 @@
 /*
- * What a program may do with a file of the source and not with its copy, which is on another file system, and
- * belongs to the daemon: to copy it within the file system, and to run it.
+ * Calls that work for a file of the source and not for its copy, which is on another file system, and belongs
+ * to the daemon: to copy it within the file system, and to run it.
  */
 #include "originals.h"
 #include "real.h"

@@ -1,4 +1,4 @@
-/* How programs open files. Whatever is not plainly for reading is left to the C library. */
+/* How programs open files. An open that is not plainly for reading is left to the C library. */
 #include "imaginary.h"
 #include "opened.h"
 #include "originals.h"
@@ -16,7 +16,7 @@
  * does.
  */
 #define HARMLESS (O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_LARGEFILE | O_NOFOLLOW)
-/* What O_LARGEFILE is to the kernel, where the C library's is 0. */
+/* The kernel's O_LARGEFILE, as the C library's may be 0. */
 #define KERNELS_LARGEFILE 0100000
 
 static bool is_for_reading(int flags) { return (flags & ~(HARMLESS | KERNELS_LARGEFILE)) == O_RDONLY; }
@@ -51,7 +51,7 @@ __attribute__((noinline)) static int open_copy(const struct table *table, int di
   return -1;
 }
 
-/* The same for any path. What all those pass here that are not below the root should be little. */
+/* The same for any path. Most paths are not below the root, and should cost little here. */
 static inline int open_if_copied(int directory, const char *path, int flags, struct left *left) {
   const struct table *table = session_table();
   struct text text;
@@ -147,7 +147,7 @@ EXPORT int creat64(const char *path, mode_t mode) {
   return open_by(next_open, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC | O_LARGEFILE, mode);
 }
 
-/* What fortified programs call. The library ends those that leave out a mode that is needed. */
+/* For fortified programs. The library ends those that leave out a mode that is needed. */
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 int __openat_2(int directory, const char *path, int flags);

@@ -2,6 +2,8 @@
 #include "known-copies.h"
 #include "twins.h"
 
+uint8_t descriptor_marks[MOST_MARKED];
+
 void is_copy(int fd, const struct redirection *redirection) {
   forget(fd);
   copy_known(fd, redirection);

@@ -1,4 +1,4 @@
-/* What is noted of a descriptor that was just opened, and what the daemon is told of it. */
+/* Notes of a descriptor that was just opened, and the messages about it to the daemon. */
 #ifndef TIERED_OPENED_H
 #define TIERED_OPENED_H
 

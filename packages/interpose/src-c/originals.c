@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-/* What the kernel puts behind the path of a file that was deleted. */
+/* The kernel's mark behind the path of a deleted file. */
 #define DELETED " (deleted)"
 
 /* As path_of_descriptor, and the path that a file had which was deleted. */
@@ -67,7 +67,7 @@ static bool has_copy_open(int fd, const struct table *table) {
   return is_copy_path(table, path, path_at_open(fd, path, sizeof path));
 }
 
-/* Where to write in place of an open file. */
+/* The path to write to, in place of an open file. */
 static const char *written(int fd, const struct table *table, const char *path, struct original *original) {
   if (!has_copy_open(fd, table)) return path;
   if (!table->is_imaginary && original_by_path(fd, table, original)) return original->path;

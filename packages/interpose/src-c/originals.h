@@ -1,4 +1,4 @@
-/* Of which file of the source a copy is. */
+/* The source's file of a copy. */
 #ifndef TIERED_ORIGINALS_H
 #define TIERED_ORIGINALS_H
 
@@ -28,8 +28,9 @@ bool original_by_path(int fd, const struct table *table, struct original *origin
  */
 int open_original(int fd, const struct table *table, struct original *original);
 /*
- * The path at which to write what a program writes to a path. That is the same one, unless the kernel would
- * go to a copy: a program can name what is open, as /dev/fd/3. Then it is that of the source's file. NULL
+ * The path that takes the writes of a program to a path. It is the same one, unless that leads to a copy: a
+ * program can name an open file, as /dev/fd/3. Then it is that of the source's file: writes through a copy's
+ * descriptor go there. NULL
  * with errno if nothing can be written there: EROFS for a copy of an object; EMFILE or ENFILE if that cannot
  * be found out, and nothing could be opened. Else errno is kept. `directory` is that of openat, `nofollow`
  * O_NOFOLLOW or 0.

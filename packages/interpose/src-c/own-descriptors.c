@@ -1,9 +1,9 @@
 /*
  * The problem: a process may have descriptors up to a limit, often of 1024, and a program that needs them all
- * must not fail because this library has some. The kernel looks at the limit only when it gives a number
- * away. So the limit is raised for a moment, by some numbers, to get one that the program cannot get. A child
- * that is forked in that moment keeps the higher limit, which harms nobody. Where the limit cannot be raised,
- * this library does without, unless it is so high that nobody comes near it.
+ * must not fail because this library has some. The kernel checks the limit only when it gives a number away.
+ * So the limit is raised for a moment, by some numbers, to get one that the program cannot get. A child that
+ * is forked in that moment keeps the higher limit, which does no harm. If the limit cannot be raised, this
+ * library does without, unless it is so high that no program comes near it.
  */
 #include "own-descriptors.h"
 #include "real.h"
@@ -70,7 +70,7 @@ static int duplicate_over(int fd, const struct rlimit *limit) {
 }
 
 static int duplicate_high(int fd) {
-  /* Who looks at the limit meanwhile sees the wrong one. */
+  /* Another thread that asks for the limit meanwhile gets the wrong one. */
   if (__atomic_exchange_n(&is_raised, true, __ATOMIC_ACQUIRE)) {
     errno = EAGAIN;
     return -1;

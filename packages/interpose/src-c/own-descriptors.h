@@ -1,6 +1,6 @@
 /*
- * Descriptors that this library opens for itself and keeps. The program knows nothing of them: it may close
- * them, and their numbers may be used again. So whoever keeps one also keeps what it was opened for.
+ * Descriptors that this library opens for itself and keeps. The program does not know them: it may close
+ * them, and their numbers may be used again. So each is kept together with the identity of its file.
  */
 #ifndef TIERED_OWN_DESCRIPTORS_H
 #define TIERED_OWN_DESCRIPTORS_H
@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /*
- * What a descriptor is open for. Numbers of files are used again, but not with the same time at which they
- * were made.
+ * The identity of a descriptor's file. Numbers of files are used again, but not with the same time at which
+ * they were made.
  */
 struct identity {
   uint64_t inode, size;

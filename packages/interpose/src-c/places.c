@@ -42,7 +42,7 @@ EXPORT int setns(int fd, int kind) {
   return end_session(((int (*)(int, int))real_symbol(&next_setns, "setns"))(fd, kind));
 }
 
-/* What is below the root may be something else now. */
+/* Another mount may be below the root now. */
 static int expect_mounts(int result) {
   session_expect_mounts();
   return result;

@@ -1,6 +1,6 @@
 /*
- * The calls that read at an offset, which need not be those of the descriptor that the program names; and
- * that which ends it.
+ * The calls that read at an offset, also from another descriptor than the one that the program names; and
+ * close, which ends that.
  */
 #include "real.h"
 #include "twins.h"
@@ -47,7 +47,7 @@ EXPORT ssize_t pread64(int fd, void *room, size_t size, off64_t offset) {
   return pread_any(fd, room, size, offset);
 }
 
-/* What fortified programs call. The library ends those whose room is too small. */
+/* For fortified programs. The library ends those whose room is too small. */
 ssize_t __pread_chk(int fd, void *room, size_t size, off_t offset, size_t length);
 ssize_t __pread64_chk(int fd, void *room, size_t size, off64_t offset, size_t length);
 

@@ -46,8 +46,8 @@ static void *next_open, *next_openat, *next_openat_2, *next_fopen, *next_freopen
 #endif
 
 /*
- * Before the program begins: dlsym takes the loader's lock. Who holds that, while it runs the constructors of
- * a library that is loaded later, may wait for a thread that opens a file.
+ * Before the program begins: dlsym takes the loader's lock. A thread that holds that, while it runs the
+ * constructors of a library that is loaded later, may wait for a thread that opens a file.
  */
 __attribute__((constructor)) static void find_all(void) {
   real_symbol(&next_open, "open64");

@@ -43,7 +43,7 @@ void real_close(int fd);
 #define DESCRIPTOR_PATH 32
 void descriptor_path(int fd, char path[DESCRIPTOR_PATH]);
 /*
- * Where an open file is, as the kernel knows it, in `room`, and the length. 0 if that is not known, or too
+ * The path of an open file, as the kernel knows it, in `room`, and the length. 0 if that is not known, or too
  * long.
  */
 size_t path_of_descriptor(int fd, char *room, size_t size);

@@ -1,4 +1,4 @@
-/* Where a file is read in place of the source. */
+/* The copy of a file. */
 #ifndef TIERED_REDIRECT_H
 #define TIERED_REDIRECT_H
 
@@ -21,7 +21,7 @@ struct redirection {
   char copy[TABLE_PATH];
 };
 
-/* What `redirect` does with paths that the text does not rule out. */
+/* The part of `redirect` for paths that the text does not rule out. */
 bool redirect_text(const struct table *table, int directory, const char *path, int flags,
                    const struct text *text, struct redirection *redirection);
 

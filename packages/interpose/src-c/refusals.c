@@ -13,7 +13,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* What is needed of `struct imaginary`, which takes much room on the stack. */
+/* A part of `struct imaginary`, which takes much room on the stack. */
 struct target {
   enum imaginary_kind kind;
   enum imaginary_end end;
@@ -60,6 +60,8 @@ static int error_of(enum change change, const struct target *target) {
   if (change == MAKE_DIRECTORY || change == MAKE_FILE) return error_to_make(target, change == MAKE_DIRECTORY);
   if (change == ALTER || change == ASK)
     return !is_there(target) ? target->error : change == ALTER ? EROFS : ENOTSUP;
+  if (change == CUT && target->kind == IMAGINARY_DIRECTORY) return EISDIR;
+  if (change == CUT) return is_there(target) ? EROFS : target->error;
   if (target->error_above != 0) return target->error_above;
   int error = change == REMOVE_DIRECTORY ? EISDIR : error_to_remove_file(target);
   return error == EISDIR && change != REMOVE_FILE ? error_to_remove_directory(target) : error;

@@ -15,6 +15,8 @@ enum change {
   REMOVE,
   /* Changes what is known of something that is there. */
   ALTER,
+  /* As truncate(2). */
+  CUT,
   /* Asks for attributes, which nothing has there. */
   ASK,
 };

@@ -3,9 +3,9 @@
  * path is below it, so the others must cost nothing.
  *
  * An absolute path without `.`, `..` and empty segments is compared as text. The table has the root's real
- * path, and those of links that the user names. Who comes to the root by another link is not found, and opens
- * the source: slower, and never wrong. `..` behind a symbolic link is not what the text says, so the kernel
- * is asked about such paths, and about the directory of relative ones.
+ * path, and those of symlinks that the user names. A path by another symlink is not found, and opens the
+ * source: slower, and never wrong. `..` after a symlink does not mean the text before it, so the kernel is
+ * asked about such paths, and about the directory of relative ones.
  */
 #include "resolve.h"
 #include "real.h"
@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What stands behind a root and a slash. */
+/* The text after a root and a slash. */
 static bool is_below(const struct table *table, const char *path, size_t length, struct text *text) {
   for (unsigned i = 0; i < table->root_count; i++) {
     size_t root = table->root_lengths[i];
@@ -34,7 +34,7 @@ static bool is_name(const char *at) {
 }
 
 /*
- * Where the text ends, if what follows a slash has only names; else NULL. Every path that a program opens
+ * The end of the text, if it has only names between slashes; else NULL. Every path that a program opens
  * passes here.
  */
 static const char *end_of_names(const char *path) {

@@ -12,7 +12,7 @@
 #define MOST_ROOM TABLE_PATH
 
 /*
- * What the text of a path says of its key; NULL if the kernel has to be asked. It is in the path itself,
+ * The key in the text of a path; NULL if the kernel has to be asked. It is in the path itself,
  * behind one of the roots.
  */
 struct text {
@@ -36,8 +36,8 @@ bool key_of(const struct table *table, int directory, const char *path, int nofo
             struct text *text);
 
 /*
- * Where a directory is, which is that of openat. False if the kernel has no path for it, or one that is too
- * long. Changes errno.
+ * The path of a directory, which is that of openat. False if the kernel has no path for it, or one that is
+ * too long. Changes errno.
  */
 bool path_of_directory(int directory, char *room, size_t size);
 /*

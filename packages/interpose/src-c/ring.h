@@ -18,14 +18,15 @@
 #define RING_MAGIC "tieredR1"
 #define RING_HEADER 4096
 
-/* What a program reads: a copy, the source, or the source for good, because a program may write to the file.
+/* The file that a program reads: a copy, the source, or the source for good, because a program may write to
+ * the file.
  */
 enum ring_kind { RING_COPY = 1, RING_SOURCE = 2, RING_WRITTEN = 3 };
 
-/* What programs changed of the source, see written.c. Directories are renamed, which changes all below. */
+/* Changes of the source by programs, see written.c. The rename of a directory changes all below it. */
 enum ring_change { RING_FILES = 1, RING_DIRECTORIES = 2 };
 
-/* What became of programs: why nothing is opened is told by that. */
+/* Events of programs: they explain why no file is opened. */
 enum ring_program {
   /* One has mapped the table. */
   RING_BEGAN = 1,
@@ -53,7 +54,7 @@ struct ring_header {
   /* Messages that there was no room for. */
   uint64_t lost;
   uint8_t last_space[56];
-  /* What was changed, as bits of `ring_change`. Written by programs, seldom. */
+  /* Kinds of changes, as bits of `ring_change`. Written by programs, seldom. */
   uint64_t written;
   /* Bits of `ring_program`. Written by programs, seldom. */
   uint64_t programs;
@@ -70,10 +71,10 @@ void ring_close(const struct ring *ring);
 /* Leaves a message. */
 void ring_post(const struct ring *ring, enum ring_kind kind, uint64_t generation, uint64_t slot);
 
-/* Notes what became of this program. */
+/* Notes an event of this program. */
 void ring_note(const struct ring *ring, enum ring_program what);
 
-/* What was changed, as bits. */
+/* Kinds of changes, as bits. */
 uint64_t ring_written(const struct ring *ring);
 /* Notes something that was changed, and says whether that was done. */
 void ring_write(const struct ring *ring, enum ring_change change, uint64_t hash);

@@ -1,23 +1,22 @@
 /*
- * The problem: what is redirected by its text is a file of the source only as long as that text leads there.
- * Something may be mounted over a directory or a file below the root, perhaps only for this process; a link
- * in front of the root may be turned (`current -> v2`), or the root's directory be swapped for another one.
- * To ask the file system at each open would be right, and cost what the copies are there to save: a server
- * is asked, and a program waits for it. So each is looked at by who can know it without:
+ * The problem: a path is redirected by its text, and means a file of the source only as long as that text
+ * leads there. A mount may cover a directory or a file below the root, perhaps only for this process. A
+ * symlink before the root may be turned (`current -> v2`), or the root's directory be swapped for another
+ * one. To ask the file system at each open would be right, and cost what the copies are there to save: a
+ * server is asked, and a program waits for it. So each is checked by the side that knows it for less:
  *
- * - What is mounted, only this process can tell. Its kernel says so without asking anybody, in some 10 us,
- *   which is too much for each open. No event tells it to a program without a call of the kernel of its own.
- *   So it is looked at when the table is mapped, which is at the start of each program, after a fork, after
- *   calls of the program that mount something, and else four times a second (session.c). It is compared with
- *   what it was. If it has changed, the roots are looked at; a root counts if it leads to the daemon's inode,
- *   and below it is mounted what the daemon sees there, each the same part of the same device.
- * - Where links lead, and which directory is at a path, is the same for all who see that file system. So the
- *   daemon looks, four times a second, and says so in the table. A program only reads that word, and waits
- *   for no server, also where the source does not answer any more while its copies are read.
+ * - Only this process knows its mounts. Its kernel lists them without asking a server, in some 10 us, which
+ * is too much for each open. No event announces a mount without a system call of its own. So they are listed
+ *   when the table is mapped, at the start of each program, after a fork, after calls of the program that
+ *   mount something, and else four times a second (session.c). If the list has changed, the roots are
+ *   checked. A root counts if it leads to the daemon's inode, and the mounts below it are those that the
+ *   daemon sees, each the same part of the same device.
+ * - Symlinks and directories are the same for all processes that see that file system. So the daemon checks
+ *   them, four times a second, and notes the result in the table. A program only reads that word, and waits
+ *   for no server, also if the source does not respond any more while its copies are read.
  *
- * So an open by a path that was changed from outside may be redirected for some 250 ms afterwards. A link in
- * front of the root that only this process sees is looked at when something is mounted, and when a table is
- * mapped.
+ * So an open by a path that was changed from outside may be redirected for some 250 ms afterwards. A symlink
+ * before the root that only this process sees is checked after a mount, and when a table is mapped.
  */
 #include "roots.h"
 #include "mounts.h"
@@ -27,7 +26,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
-/* What was mounted at the last look, and what had to be below the root. */
+/* The mounts at the last look, and those that had to be below the root. */
 static uint64_t mounted, expected;
 
 static bool has_root(const struct table *table, int fd) {

@@ -23,7 +23,7 @@ __attribute__((constructor)) static void find_all(void) {
   real_symbol(&next_scandirat, "scandirat64");
 }
 
-/* What this thread's caller chooses by. */
+/* The filter of this thread's caller. */
 static __thread choose_function chosen_by __attribute__((tls_model("initial-exec")));
 
 /* The entry lies in the memory of the stream, and is copied from there once it is chosen. */

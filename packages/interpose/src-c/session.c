@@ -1,12 +1,11 @@
 /*
- * A table is mapped when the library is loaded, or when the first file is opened, and again when the daemon
- * has made another one, or another daemon has taken its place. Whoever sees that first maps it; everybody
- * else reads the source meanwhile, and nobody waits. Tables that are outdated stay mapped, because others may
- * be looking into them: few, as each has room for a quarter more than the one before. Each comes with the
- * ring of its daemon.
+ * A table is mapped when the library is loaded, or when the first file is opened, and again after the daemon
+ * has made another one, or another daemon has taken its place. The first thread that notices maps it. All
+ * others read the source meanwhile, and none waits. Outdated tables stay mapped, because other threads may be
+ * looking into them: few, as each has room for a quarter more than the one before. Each comes with the ring
+ * of its daemon.
  */
 #include "session.h"
-#include "lifeline.h"
 #include "real.h"
 #include "roots.h"
 #include "tier-directories.h"
@@ -26,6 +25,9 @@
 #define RETRY_MS 250
 /* Between two looks at what is mounted: each takes some 10 us. */
 #define LOOK_MS 250
+/* The bytes that SQLite locks, as its file format says. */
+#define LOCK_FIRST 0x40000000
+#define LOCK_LENGTH 512
 
 static struct table tables[MOST_TABLES];
 static struct ring rings[MOST_TABLES];
@@ -46,6 +48,22 @@ static uint64_t next_attempt;
 /* Before this, what is mounted is not looked at again. */
 static uint64_t next_look;
 
+/*
+ * Whether the daemon lives, by a lock that it holds, and that the kernel lets go with it. A table of a daemon
+ * that was killed looks as before, and a time in it says little: a program in another time namespace, or
+ * under a library that shows other times, has another clock. The lock is looked for once, when a table is
+ * mapped. From then on, the daemon's clock is compared with the program's (table.c). That costs nothing, and
+ * shows a daemon that was stopped as well. Changes errno. No point at which a thread may be cancelled.
+ */
+static bool lifeline_holds(const char *path) {
+  int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return false;
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK_FIRST, .l_len = LOCK_LENGTH};
+  bool holds = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  real_close(fd);
+  return holds;
+}
+
 static bool map_at(unsigned at) {
   if (!table_open(&tables[at], table_path)) return false;
   if (!lifeline_holds(lifeline_path)) table_take_for_dead(&tables[at]);
@@ -60,7 +78,7 @@ static bool map_at(unsigned at) {
   return false;
 }
 
-/* Maps the table that is there now. Whoever comes meanwhile, or soon after it failed, goes on without. */
+/* Maps the present table. A thread that comes meanwhile, or soon after a failure, goes on without. */
 static void map_next(void) {
   uint64_t now = table_now();
   /* A child of vfork has the memory of its parent, but not its descriptors. */

@@ -1,6 +1,6 @@
 /*
- * What this process shares with the daemon: a directory with a table, a ring and a socket, which the
- * environment names.
+ * The memory and files that this process shares with the daemon: a directory with a table, a ring and a
+ * socket, which the environment names.
  */
 #ifndef TIERED_SESSION_H
 #define TIERED_SESSION_H
@@ -43,9 +43,9 @@ void session_confine(void);
 extern bool session_is_confined;
 /* Tells the daemon which file was opened. Never waits. Keeps errno. */
 void session_tell(const struct table *table, enum ring_kind kind, uint64_t slot);
-/* That of the daemon of a table. */
+/* The ring of the daemon of a table. */
 const struct ring *session_ring(const struct table *table);
-/* Where the daemon listens, and the size of that. */
+/* The address of the daemon, and its size. */
 const void *session_address(size_t *size);
 
 #endif

@@ -1,10 +1,9 @@
 /*
- * What programs are told of a file that they have opened. Of a copy they are told what is so of the source's
- * file, as if they had opened that: programs such as cp compare it with what its path says, and programs such
- * as tar keep it.
+ * Metadata of open files. For a copy it is that of the source's file, as if the program had opened that:
+ * programs such as cp compare it with the metadata of the path, and programs such as tar keep it.
  *
- * A copy is recognised by what was noted when it was opened (known-copies.c), else by its path, which says
- * key and tag, also when it has been deleted meanwhile.
+ * A copy is recognised by its note at the open (known-copies.c), else by its path, which has key and tag,
+ * also after the copy was deleted.
  */
 #include "imaginary-stat.h"
 #include "imaginary.h"
@@ -37,8 +36,8 @@ static dev_t device_of(const struct table_source *source) {
 static int64_t seconds_of(int64_t time) { return time / NANOSECONDS - (time % NANOSECONDS < 0); }
 
 /*
- * What is not in the table is the same for as long as the file is open, which programs such as tar rely on.
- * The copy's own would change when it is evicted.
+ * Metadata that is not in the table must not change while the file is open: programs such as tar rely on it.
+ * The copy's own would change at its eviction.
  */
 static void steady(struct stat *stat) {
   stat->st_nlink = 1;
@@ -81,7 +80,7 @@ static void tell_original(int fd, struct stat *stat) {
 static void tell_original_x(int fd, unsigned mask, struct statx *stat) {
   int error = errno;
   struct original original;
-  /* Where something of it was not asked for, it is that of no file. */
+  /* If a part of it was not asked for, it is that of no file. */
   struct file_identity identity = {stat->stx_ino, makedev(stat->stx_dev_major, stat->stx_dev_minor),
                                    stat->stx_ctime.tv_sec, stat->stx_ctime.tv_nsec};
   if (S_ISREG(stat->stx_mode) && original_of(fd, stat->stx_size, &identity, &original)) {
@@ -162,7 +161,7 @@ EXPORT int statx(int directory, const char *path, int flags, unsigned mask, stru
 }
 
 /*
- * What programs call that were linked before version 2.33 of the library. `version` says which layout they
+ * For programs that were linked before version 2.33 of the library. `version` says which layout they
  * know: there is one.
  */
 int __fxstat(int version, int fd, struct stat *stat);

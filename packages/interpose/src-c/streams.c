@@ -1,6 +1,6 @@
 /*
- * The streams of the C library. A stream keeps what it was opened for: what it reads is never switched, as
- * its buffer is out of sight.
+ * The streams of the C library. A stream keeps the file that it opened: its reads are never switched, as its
+ * buffer is out of sight.
  */
 #include "descriptors.h"
 #include "imaginary.h"
@@ -30,7 +30,7 @@ static FILE *written_stream(FILE *stream, const char *path) {
   return original_stream(stream, path);
 }
 
-/* What fopen opens a file with. */
+/* The flags by which fopen opens a file. */
 static int flags_of(const char *mode) {
   int flags = mode[0] == 'r' ? O_RDONLY : O_WRONLY | O_CREAT | (mode[0] == 'w' ? O_TRUNC : O_APPEND);
   if (strchr(mode, '+') != NULL) flags = (flags & ~O_ACCMODE) | O_RDWR;
@@ -90,8 +90,8 @@ static int beside(FILE *stream, int fd) {
 }
 
 /*
- * Where the stream can be opened for a copy: freopen closes it also if it fails, so the copy is held open
- * before.
+ * Holds a copy open before freopen, which closes the stream also if it fails. The path is one by which the
+ * stream can be opened.
  */
 static int hold_copy(const struct redirection *redirection, FILE *stream, char held[DESCRIPTOR_PATH]) {
   int fd = beside(stream, open_redirected(redirection, O_RDONLY | O_CLOEXEC));

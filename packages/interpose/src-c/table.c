@@ -154,7 +154,7 @@ bool table_is_live(const struct table *table) {
   uint64_t since = time_since_beat(table);
   /* Any number may stand there, and clocks may differ by any. */
   int64_t silence = (int64_t)(since - ahead);
-  /* It was silent for a while when the table was opened. What is measured is the one thing that changes. */
+  /* It was silent for a while when the table was opened. Only changes of the beat are measured. */
   if (silence < 0) __atomic_store_n((uint64_t *)&table->ahead, since, __ATOMIC_RELAXED);
   return silence < TABLE_DEAD_MS;
 }

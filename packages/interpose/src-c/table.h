@@ -2,13 +2,13 @@
  * The table: which files below the logical root have copies on tiers, and where. A daemon writes it, and
  * programs under the shim read it, all at once and without locks.
  *
- * How that can be right: an entry never moves, and its key never changes. What changes is one word of eight
- * bytes, its place. A place names a copy by a tag that is never used again. So a reader that is late, or sees
- * a word half written, makes a path at which there is nothing, and opens the source. It never finds another
- * file.
+ * How that can be right: an entry never moves, and its key never changes. Only one word of eight bytes
+ * changes, its place. A place names a copy by a tag that is never used again. So a reader that is late, or
+ * sees a word half written, makes a path at which there is nothing, and opens the source. It never finds
+ * another file.
  *
- * Who reads takes every number of the file for wrong until it was checked, once, and keeps what it checked in
- * memory of its own.
+ * A reader trusts no number of the file before it was checked, once, and keeps the checked one in memory of
+ * its own.
  */
 #ifndef TIERED_TABLE_H
 #define TIERED_TABLE_H
@@ -49,7 +49,7 @@ struct table_entry {
   /* The level in the top byte of 48 bits, and below it the tag, of 40 bits. */
   uint64_t place;
   uint64_t size;
-  /* What else programs are told of the source's file while they read a copy. Times are in nanoseconds. */
+  /* More metadata of the source's file, for programs that read a copy. Times are in nanoseconds. */
   uint64_t inode;
   int64_t modified;
   /* 0 as long as the daemon knows nothing but the size, and of links. */
@@ -75,20 +75,20 @@ struct table_header {
   uint64_t tier_count;
   uint64_t root_count;
   /*
-   * What the root is to the kernel: where it is something else, its path means something else. 0 if it need
-   * not be there.
+   * The identity of the root: a process in which it is another one sees something else at its path. 0 for an
+   * imaginary root.
    */
   uint64_t root_device;
   uint64_t root_inode;
   /* Not 0 if the first root need not be there. The second one is the tree of its directories then. */
   uint64_t is_imaginary;
-  /* What was mounted below the root when it was listed last, as mounts.h sums it up. */
+  /* The mounts below the root at its last listing, as mounts.h sums them up. */
   uint64_t mounts;
   /* A bit for each root that leads elsewhere now, as the daemon sees it. */
   uint64_t roots_away;
   /*
-   * Where texts begin in the header, each with a NUL at its end: absolute, canonical paths without a slash at
-   * the end.
+   * The offsets of texts in the header, each with a NUL at its end: absolute, canonical paths without a slash
+   * at the end.
    */
   uint64_t roots[TABLE_ROOTS];
   uint64_t tiers[TABLE_TIERS];
@@ -114,14 +114,14 @@ struct table {
   char tiers[TABLE_TIERS][TABLE_ROOT];
 };
 
-/* What an entry says of where its object is. */
+/* The place of an object, by its entry. */
 struct table_place {
   uint64_t slot;
   unsigned level;
   uint64_t tag;
 };
 
-/* What an entry says of the source's file. */
+/* The source's file, by its entry. */
 struct table_source {
   uint64_t size;
   uint64_t inode;
@@ -145,8 +145,8 @@ void table_source_of(const struct table *table, uint64_t slot, struct table_sour
 /* Milliseconds of a clock of this process. Without a call of the kernel. */
 uint64_t table_now(void);
 /*
- * Whether its daemon lives, as far as can be told; else it may say what is not so any more. That it did when
- * the table was opened is taken for granted, unless it is known better.
+ * Whether its daemon seems to live; the table of a dead one may be out of date. The daemon is taken to live
+ * when the table is opened, unless it is taken for dead.
  */
 bool table_is_live(const struct table *table);
 void table_take_for_dead(struct table *table);
@@ -154,7 +154,7 @@ static inline bool table_is_outdated(const struct table *table) {
   return __atomic_load_n(&((const struct table_header *)(const void *)table->base)->is_outdated,
                          __ATOMIC_ACQUIRE) != 0;
 }
-/* What has to be mounted below the root. */
+/* The mounts that have to be below the root. */
 static inline uint64_t table_mounts(const struct table *table) {
   return __atomic_load_n(&((const struct table_header *)(const void *)table->base)->mounts, __ATOMIC_RELAXED);
 }

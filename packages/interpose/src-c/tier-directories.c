@@ -1,8 +1,7 @@
 /*
- * What can go wrong is that a program closes a directory that it did not open, and that its number is used
- * again. Then a copy is looked for in the wrong place: it is not there, as no other file has its name, and
- * its whole path is opened as if nothing were held open. The same goes for whoever reads an entry while it is
- * replaced.
+ * A program may close a directory that it did not open, and its number may be used again. Then a copy is
+ * looked for in the wrong place. It is not there, as no other file has its name, and its whole path is opened
+ * as if nothing were held open. The same happens to a thread that reads an entry while it is replaced.
  */
 #include "tier-directories.h"
 #include "own-descriptors.h"
@@ -11,7 +10,7 @@
 #include <fcntl.h>
 
 static struct directory {
-  /* What the directory is of; NULL if none is open. */
+  /* The table of the directory; NULL if none is open. */
   const struct table *table;
   int fd;
   struct identity identity;

@@ -1,6 +1,6 @@
 /*
- * The directories of the tiers, held open: the kernel finds a copy from there without going through all that
- * stands before it in the path, which saves more than all else that is done here costs.
+ * The directories of the tiers, held open: the kernel finds a copy from there without going through the whole
+ * path, which saves more than everything else here costs.
  */
 #ifndef TIERED_TIER_DIRECTORIES_H
 #define TIERED_TIER_DIRECTORIES_H
@@ -17,7 +17,7 @@ void close_tiers(void);
  * errno.
  */
 int open_in_tier(const struct table *table, unsigned level, const char *path, int flags);
-/* What is at the path of a copy, which may be a link. Changes errno. */
+/* Describes the file at the path of a copy, which may be a link. Changes errno. */
 int stat_in_tier(const struct table *table, unsigned level, const char *path, struct stat *found);
 
 #endif

@@ -1,23 +1,23 @@
 /*
  * A program that keeps a file open, as h5py does, would read it in the source until it closes it. So its
  * descriptor gets a twin: another descriptor, of the copy, as soon as there is one. Reads that name an offset
- * go to the twin. Everything else stays with the descriptor of the program, which is the source's file for
- * ever: its offset, its locks, its mode, what `dup` and `fork` make of it, what it is mapped from. So nothing
- * has to be taken back, and nobody can tell.
+ * go to the twin. Everything else stays with the program's descriptor, which is always the source's file: its
+ * offset, its locks, its mode, its duplicates, its mappings. So nothing has to be taken back, and no program
+ * can see a difference.
  *
- * What can go wrong is that numbers are used again. Descriptors are closed in ways that are not seen here: by
- * `fclose`, by `close_range`, by the kernel. So before each read by a twin both descriptors are asked what
- * they are, by two calls of the kernel that wait for no server. A twin whose file is another one is not read,
- * and not closed.
+ * The danger is that numbers are used again. Descriptors are closed unseen: by `fclose`, by `close_range`, by
+ * the kernel. So before each read by a twin, two system calls that wait for no server identify both
+ * descriptors. A twin of another file is not read, and not closed.
  *
  * Invariants:
- * - A twin is read only while the program's descriptor is one of the file whose copy it is, and nobody has
- *   written to that since.
- * - A twin is closed only when the program's descriptor was closed, as another thread may be reading from it.
- * - Only one thread changes an entry, the one that made it BUSY. Nobody waits: all others read the source
+ * - A twin is read only while the program's descriptor is one of the file whose copy it is, and that was not
+ *   written since.
+ * - A twin is closed only after the program's descriptor was closed, as another thread may be reading from
+ * it.
+ * - Only one thread changes an entry, the one that made it BUSY. No thread waits: all others read the source
  *   meanwhile.
- * - A process that has confined itself neither reads by twins nor closes them, as the calls that this takes
- * may be none that it may make.
+ * - A process that has confined itself neither reads by twins nor closes them, as it may be killed for these
+ *   calls.
  * - After vfork, parent and child share this memory, but not the descriptors: the child opens and closes no
  *   twin.
  */

@@ -1,12 +1,11 @@
 /*
- * The problem: copies belong to the user of the daemon, and may be readable by more (`readableBy`) than the
- * files of the source are, and than the directories above these. A program that runs as somebody else finds
- * no session. But a program that gives up what it was, as servers that begin as root do, has the table
- * mapped.
+ * The problem: copies belong to the user of the daemon, and may be readable by more users (`readableBy`) than
+ * the source's files and the directories above them. A program of another user finds no session. But a
+ * program that gives up its user, as servers that begin as root do, has the table mapped.
  *
- * What it may read of the source only the kernel knows, which would have to be asked for each file. So it
- * reads the source from then on. Objects below an imaginary root are readable by everyone, as programs are
- * told.
+ * Only the kernel knows which files of the source it may read, and would have to be asked about each. So the
+ * program reads the source from then on. Objects below an imaginary root are readable by everyone, and stat
+ * says so.
  */
 #include "real.h"
 #include "session.h"
@@ -54,7 +53,7 @@ BECOMES(int, setgid, (gid_t id), (id), end_if_another())
 BECOMES(int, setegid, (gid_t id), (id), end_if_another())
 BECOMES(int, setregid, (gid_t real, gid_t id), (real, id), end_if_another())
 BECOMES(int, setresgid, (gid_t real, gid_t id, gid_t saved), (real, id, saved), end_if_another())
-/* What they were before is the result, also where nothing has changed. They are asked by -1. */
+/* The result is the former id, also if it has not changed. The id -1 asks for it. */
 BECOMES(int, setfsuid, (uid_t id), (id), end_if(id != user && id != (uid_t)-1))
 BECOMES(int, setfsgid, (gid_t id), (id), end_if(id != group && id != (gid_t)-1))
 BECOMES(int, setgroups, (size_t count, const gid_t *ids), (count, ids), end_if(result == 0))

@@ -1,17 +1,17 @@
 /*
- * The problem: who changes a file of the source has to find it changed, and so have all other programs,
- * before the daemon can know of it.
+ * The problem: a program that changes a file of the source has to find it changed, and so have all other
+ * programs, before the daemon can know of it.
  *
- * The ring has a bit for each file, by a hash of its key, which all programs under the shim write and read.
- * Where it is set, nobody is led to a copy, until the next daemon begins. A program that has the file open,
+ * The ring has a bit for each file, by a hash of its key, which all programs under the shim write and read. A
+ * file with its bit set is read in the source until the next daemon begins. A program that has the file open,
  * or mapped, may write to it at any time, and that is not seen. The end of it is not seen either: only a
  * lease (F_SETLEASE) would tell, and that needs the file's owner and sends signals. Two files may have one
- * bit. Then the other one is read in the source as well: one file of a million for each that was changed.
- * With the name of a directory, all that is below changes. That too is a bit, of another hash, and is looked
- * for only where a directory was renamed.
+ * bit. Then the other one is read in the source as well: one file of a million for each that was changed. A
+ * directory changes everything below it. That is a bit of another hash, which is looked for only after a
+ * directory was renamed.
  *
- * What a file is called by a link, or by another of its names, is not told by its path. Of such objects the
- * table does not say what their files are, and once anything was changed, they are read in the source.
+ * A file that has several names, or is reached by a symlink, is not known by its path. The table does not
+ * describe the files of such objects, and after the first change they are all read in the source.
  */
 #include "written.h"
 #include "real.h"
@@ -56,8 +56,8 @@ static bool note(const struct table *table, const char *path, enum ring_change c
 }
 
 /*
- * Where a path is, without following what it is the name of, which need not be there. False if that is too
- * long, or has no path.
+ * The absolute path of a name, which is not followed, and need not exist. False if it is too long, or cannot
+ * be resolved.
  */
 static bool place_of(int directory, const char *path, char room[MOST_ROOM]) {
   size_t length = strlen(path);
@@ -92,7 +92,7 @@ static bool note_at(const struct table *table, int directory, const char *path, 
   return text.key != NULL ? note(table, path, change) : note_place(table, directory, path, change);
 }
 
-/* What a path leads to, by links. */
+/* Notes the file to which a path leads by symlinks. */
 __attribute__((noinline)) static void note_followed(const struct table *table, int directory,
                                                     const char *path) {
   char room[MOST_ROOM];
@@ -106,7 +106,7 @@ void written_at(int directory, const char *path) {
   errno = error;
 }
 
-/* What was cut off, or can only be written, is not read. */
+/* A file that was truncated, or can only be written, is not read. */
 static bool is_read(int fd) {
   struct stat stat;
   return (real_syscall(SYS_fcntl, fd, F_GETFL) & O_ACCMODE) == O_RDWR && real_fstat(fd, &stat) == 0 &&

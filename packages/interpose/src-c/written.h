@@ -12,8 +12,8 @@ bool is_written(const struct table *table, const char *key, size_t length);
 /* A descriptor was opened for writing, by a path. Nothing if it was not. All keep errno. */
 int written_by(int fd, int directory, const char *path);
 /*
- * What is at a path is changed or removed, now or soon. `directory` is that of openat; "." is what that is
- * itself, also if it is a file.
+ * The file at a path is changed or removed, now or soon. `directory` is that of openat; "." is the file of
+ * that descriptor itself.
  */
 void written_at(int directory, const char *path);
 /* It is renamed, and with a directory all that is in it. */

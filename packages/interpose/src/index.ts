@@ -10,7 +10,7 @@ export { type SessionOptions } from './daemon/session.js';
 export { type ProgramWait } from './daemon/waits.js';
 export { hasDaemonAt } from './daemon/session-directory.js';
 export { MemoryDirectory } from './daemon/memory-directory.js';
-export { aboutSession, type SessionAbout } from './daemon/session-about.js';
+export { aboutSession, type SessionAbout } from './daemon/session-directory.js';
 export { rescanAt } from './ask-daemon.js';
 export { environmentAt, SESSION_VARIABLE, shimFile } from './shim-file.js';
 export { type AheadCounts } from './replay/ahead.js';

@@ -3,7 +3,7 @@ import { familySync } from 'detect-libc';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { aboutSession } from './daemon/session-about.js';
+import { aboutSession } from './daemon/session-directory.js';
 
 /** The environment variable that names the directory of a daemon's session to programs. */
 export const SESSION_VARIABLE = 'TIERED_INTERPOSE';
@@ -33,7 +33,7 @@ export function shimFile(): string {
   );
 }
 
-/** Where a file of a package is; undefined if the package is not installed. */
+/** The path of a file of a package; undefined if the package is not installed. */
 function installed(specifier: string): string | undefined {
   try {
     return require.resolve(specifier);

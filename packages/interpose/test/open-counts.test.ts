@@ -1,7 +1,6 @@
 import { ManualClock } from '@tiered/core/testing';
 import { describe, expect, it } from 'vitest';
-import { FilesBySize } from '../src/daemon/files-by-size.js';
-import { OpenCounts } from '../src/daemon/open-counts.js';
+import { FilesBySize, OpenCounts } from '../src/daemon/open-counts.js';
 
 const FILES = 100;
 const BYTES = 1000;

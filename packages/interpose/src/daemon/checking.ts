@@ -12,7 +12,7 @@ const AT_ONCE = 10_000;
 /** Objects that are known to have only the beginning of a copy. */
 const MOST_IN_PART = 100_000;
 
-/** What checking works with. */
+/** The parts that checking needs. */
 export interface CheckingParts {
   readonly namespace: () => Namespace;
   /** The level of objects that are in the source alone. */

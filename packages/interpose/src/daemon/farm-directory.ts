@@ -10,7 +10,7 @@ const SESSION = 'session';
 /** The group and all others may write. */
 const OTHERS_WRITE = 0o022;
 
-/** Where a farm is to be, and what must not be in it. */
+/** The directory of a farm, and the directories that must not be in it. */
 export interface FarmPlace {
   readonly directory: string;
   readonly session: string;
@@ -56,7 +56,7 @@ export async function assertFarmIsLeft(wished: string, session: string): Promise
     throw configError('farm', 'a farm that no daemon changes; end that one, or name another', wished);
 }
 
-/** Who may write into a farm decides what programs read by it. */
+/** A user who may write into a farm decides what programs read by it. */
 function assertOwn(directory: string): void {
   const { uid, mode } = fs.statSync(directory);
   if (uid !== 0 && uid !== process.getuid?.())

@@ -4,14 +4,14 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Place } from '../table/layout.js';
 import { FARM_MARK, openFarmDirectory } from './farm-directory.js';
-import { isPathKey } from './path-key.js';
+import { isPathKey } from './tree.js';
 
 /** Links between two turns of the event loop: some tens of milliseconds. */
 const AT_A_TIME = 1000;
 
-/** What the links of a farm lead to. */
+/** The targets of the links of a farm. */
 export interface FarmParts {
-  /** Where the farm is: nothing yet, an empty directory, or a farm that a daemon left. */
+  /** The path of the farm: nothing yet, an empty directory, or a farm that a daemon left. */
   readonly directory: string;
   /** The directory of the session that changes its links. */
   readonly session: string;
@@ -20,7 +20,7 @@ export interface FarmParts {
   /** The directories of the tiers. */
   readonly tiers: readonly string[];
   readonly namespace: Namespace;
-  /** Where an object is read; undefined for the source. */
+  /** The place at which an object is read; undefined for the source. */
   readonly placeOf: (id: number) => Place | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface FarmCounts {
   readonly lastError: unknown;
 }
 
-/** What is at the key of an object: nothing of the farm's, or a link. */
+/** The state at the key of an object: nothing of the farm's, or a link. */
 const NOTHING = 0;
 const TO_SOURCE = 1;
 const TO_COPY = 2;
@@ -191,7 +191,7 @@ export class Farm {
     this.#links[id] = place === undefined ? TO_SOURCE : TO_COPY;
   }
 
-  /** Makes the directories of a key. What is a link there was an object, and would lead out of the farm. */
+  /** Makes the directories of a key. A link there was an object, and would lead out of the farm. */
   #makeDirectory(key: string): void {
     if (this.#directories.has(key)) return;
     this.#makeDirectory(path.posix.dirname(key));

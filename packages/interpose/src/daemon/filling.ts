@@ -7,9 +7,10 @@ const LOOKED_AT_ONCE = 10_000;
 
 /**
  * Places objects that no program is seen to open: in the order in which the source lists them, as long as
- * there is room for them. What has lost its copy, because that was damaged or outdated, is placed again.
+ * there is room for them. An object that has lost its copy, because that was damaged or outdated, is placed
+ * again.
  *
- * Where there is no room, or a copy already, nobody is asked: such an object costs some nanoseconds.
+ * An object without room, or with a copy, costs some nanoseconds.
  */
 export class Filling {
   readonly #hierarchy: Hierarchy;

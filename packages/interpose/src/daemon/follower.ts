@@ -12,24 +12,24 @@ import type { FileKnowledge } from './source-files.js';
 /** Objects between two turns of the event loop. */
 const AT_A_TIME = 10_000;
 
-/** What follows from what happens. */
+/** The parts that have to follow. */
 export interface FollowerParts {
   readonly namespace: Namespace;
   /** The level of objects that are in the source alone. */
   readonly sourceLevel: number;
-  /** That of the hierarchy. */
+  /** The placement of the hierarchy. */
   readonly placement: Placement | undefined;
   readonly table: PublishedTable;
   readonly farm?: Farm | undefined;
   readonly files: FileKnowledge;
   readonly requests: Requests;
-  /** What places instead, where it is known what programs will open. */
+  /** Places instead, if a plan says which files programs will open. */
   readonly ahead?: Ahead | undefined;
   readonly recorder?: Recorder | undefined;
   readonly clock?: Clock | undefined;
 }
 
-/** What programs did. */
+/** Counts of opens. */
 export interface ProgramCounts {
   /** Opens in the source of files whose copy, of an earlier daemon, was not checked yet. */
   readonly unchecked: number;
@@ -46,7 +46,7 @@ export interface ProgramCounts {
 export class Follower {
   readonly #parts: FollowerParts;
   readonly #counts = { unchecked: 0, written: 0, strange: 0 };
-  /** What they opened. */
+  /** Counts of opened files, by epochs. */
   readonly opens: OpenCounts;
 
   constructor(parts: FollowerParts) {

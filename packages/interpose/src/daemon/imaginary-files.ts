@@ -14,8 +14,8 @@ const INODE_SEED = 4n;
 const MODULUS = 2 ** 32 - 5;
 
 /**
- * What programs are told of files that are none: objects of a source that is no file system. They belong to
- * this user, nobody may write them, and their times are 0, because namespaces know none.
+ * Metadata of files below an imaginary root: objects of a source that is no file system. They belong to this
+ * user, are read-only, and their times are 0, because namespaces know none.
  *
  * Costs 4 bytes for each object.
  */
@@ -23,7 +23,7 @@ export class ImaginaryFiles implements FileKnowledge {
   readonly #namespace: Namespace;
   readonly #describe: (id: number, file: SourceFile) => void;
   readonly #clock: Clock;
-  /** What is the same for all. */
+  /** The metadata that is the same for all. */
   readonly #common: Omit<SourceFile, 'bytes' | 'inode'>;
   readonly #inodeOf: (key: string) => bigint;
   /** By object: a hash of the size that programs are told; 0 for none. */
@@ -64,7 +64,7 @@ export class ImaginaryFiles implements FileKnowledge {
     };
   }
 
-  /** What programs are told of an object from now on. */
+  /** The metadata of an object from now on. */
   readonly fileOf = (id: number): SourceFile => {
     const file = this.#fileOf(id);
     if (this.#remember(id, file.bytes)) this.#describe(id, file);
@@ -76,7 +76,7 @@ export class ImaginaryFiles implements FileKnowledge {
     if (this.#remember(id, this.#namespace.sizeOf(id))) this.#describe(id, this.#fileOf(id));
   }
 
-  /** Of what the table has from the start, nothing is wanted. */
+  /** The table has all of it from the start. */
   want(): void {}
 
   /** The source was listed again: says of objects that they have another size by now. */

@@ -4,11 +4,11 @@ import type { ProgramsSeen } from '../ring/ring.js';
 import { environmentFor, shimFile } from '../shim-file.js';
 import type { FarmCounts } from './farm.js';
 import { assertOpenable } from './locations.js';
-import type { SessionAbout } from './session-about.js';
+import type { SessionAbout } from './session-directory.js';
 import type { EpochOfFiles, OpenedFiles } from './open-counts.js';
 import { openSession, type Session, type SessionOptions } from './session.js';
 
-/** What programs did, and what was done for them. */
+/** Opens of programs, and the work that was done for them. */
 export interface InterposerStats extends OpenedFiles {
   /**
    * The same by epochs, where they can be told apart: programs open nearly all files in each, and at least
@@ -25,7 +25,7 @@ export interface InterposerStats extends OpenedFiles {
   readonly unchecked: number;
   /** Opens in the source of files that a program opened for writing. */
   readonly written: number;
-  /** What became of programs, which says why nothing was opened. */
+  /** Events of programs, which explain why no file was opened. */
   readonly programs: ProgramsSeen;
   /** Opens that could not be counted, because too many came at once or a program died. */
   readonly uncounted: number;
@@ -44,7 +44,7 @@ const NONE_FAILED = { count: 0, lastError: undefined };
 
 /**
  * Serves a hierarchy to programs that know nothing of it. They run under the shim, which opens copies in
- * place of the source's files (MONARCH, CCGrid'22, section III-B). What they had to read from the source is
+ * place of the source's files (MONARCH, CCGrid'22, section III-B). A file that they read from the source is
  * placed in the background.
  *
  * This process only tells them where copies are. If it dies, or hangs, they read the source from then on.
@@ -75,7 +75,7 @@ export class Interposer implements AsyncDisposable {
     return this.#session.hierarchy;
   }
 
-  /** What it serves. */
+  /** The paths that it serves. */
   get about(): SessionAbout {
     return this.#session.about;
   }
@@ -88,7 +88,7 @@ export class Interposer implements AsyncDisposable {
     return environmentFor(this.#session.directory, env);
   }
 
-  /** What was done so far. */
+  /** Statistics since the start. */
   stats(): InterposerStats {
     const { listener, follower, ring, readable, ahead, recorder, farm } = this.#session;
     if (this.#closing === undefined) listener.take();

@@ -3,8 +3,8 @@ import { configError } from '@tiered/core/internal';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { TableOptions } from '../table/writer.js';
-import { mountsBelow } from './mounts.js';
-import { inodeOf } from './source-file.js';
+import { mountsBelow } from './root-watch.js';
+import { inodeOf } from './source-files.js';
 
 const FILE = 'file://';
 

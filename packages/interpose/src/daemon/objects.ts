@@ -13,7 +13,7 @@ import { Waits, type ProgramWait } from './waits.js';
 /** In shared memory. Enough for the files that some tens of workers open at the same time. */
 const SPOOL = '256MiB';
 
-/** What the objects of a source that is no file system are served with. */
+/** The parts that serve the objects of a source that is no file system. */
 export interface ServedObjectsParts {
   readonly hierarchy: Hierarchy;
   readonly requests: Requests;
@@ -61,7 +61,7 @@ export class ServedObjects {
     });
   }
 
-  /** What is on its way to programs is given up. */
+  /** Fetches for programs are given up. */
   close(): Promise<void> {
     return this.readable.close();
   }

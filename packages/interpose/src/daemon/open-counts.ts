@@ -1,14 +1,13 @@
 import { systemClock, type Clock, type Namespace } from '@tiered/core';
-import { FilesBySize } from './files-by-size.js';
 
 /** Fewer files than these are no epoch: a program may well open a few again and again. */
 const LEAST_FILES = 8;
-/** Epochs that are told apart. What comes later belongs to the last one. */
+/** The most epochs. Later opens belong to the last one. */
 const MOST_EPOCHS = 1000;
 /** A run has epochs if each, but for the last, opened this share of all files. */
 const NEARLY_ALL = 0.8;
 
-/** What programs did between two moments. */
+/** Opens between two moments. */
 export interface OpenedFiles {
   /** How often programs opened files below the root for reading, and how often they got a copy. */
   readonly opens: number;
@@ -18,7 +17,7 @@ export interface OpenedFiles {
   readonly copyBytes: number;
 }
 
-/** What programs did from the first open of an epoch to the last. */
+/** Opens from the first one of an epoch to the last. */
 export interface EpochOfFiles extends OpenedFiles {
   /** Milliseconds to the next epoch, or to the last open. */
   readonly ms: number;
@@ -60,7 +59,7 @@ export class OpenCounts {
 
   /**
    * A program opened the file of an object.
-   * @param from Whether it got a copy, or the source although there was a copy that it may not read yet.
+   * @param from `kept`: the source, although there is a copy that it may not read.
    */
   opened(id: number, from: 'copy' | 'kept' | 'source'): void {
     this.#opens += 1;
@@ -81,7 +80,7 @@ export class OpenCounts {
     this.#lastOpen[id] = this.#opens;
   }
 
-  /** What was opened in all. */
+  /** The sum of all epochs. */
   get total(): OpenedFiles {
     const total = { opens: 0, redirected: 0, sourceBytes: 0, copyBytes: 0 };
     for (const epoch of this.#epochs)
@@ -126,7 +125,7 @@ export class OpenCounts {
     return epoch;
   }
 
-  /** What had only a few of the files was the beginning of the epoch behind it. */
+  /** An epoch with only a few of the files was the beginning of the next one. */
   #mergeSmall(): void {
     const [before, last] = this.#epochs.slice(-2);
     if (before === undefined || last === undefined || before.files >= last.files / 2) return;
@@ -150,5 +149,48 @@ export class OpenCounts {
       this.#lastOpen = larger;
     }
     return this.#lastOpen[id] ?? 0;
+  }
+}
+
+/** Groups of files for each doubling of the size: those of one differ by a fifth at most. */
+const GROUPS = 4;
+
+interface Group {
+  files: number;
+  bytes: number;
+  least: number;
+}
+
+/** Counts files by their sizes, to know how many have room. Takes the same memory for any number of them. */
+export class FilesBySize {
+  readonly #groups = new Map<number, Group>();
+  #files = 0;
+
+  /** How many there are. */
+  get files(): number {
+    return this.#files;
+  }
+
+  add(bytes: number): void {
+    this.#files += 1;
+    const name = Math.floor(GROUPS * Math.log2(bytes + 1));
+    const group = this.#groups.get(name) ?? { files: 0, bytes: 0, least: bytes };
+    this.#groups.set(name, group);
+    group.files += 1;
+    group.bytes += bytes;
+    group.least = Math.min(group.least, bytes);
+  }
+
+  /** No more of the files than these have room, in so many bytes. */
+  mostWithin(roomBytes: number): number {
+    let room = roomBytes;
+    let most = 0;
+    const smallestFirst = [...this.#groups].sort(([a], [b]) => a - b).map(([, group]) => group);
+    for (const { files, bytes, least } of smallestFirst) {
+      if (bytes > room) return most + Math.min(files, Math.floor(room / Math.max(1, least)));
+      room -= bytes;
+      most += files;
+    }
+    return most;
   }
 }

@@ -1,4 +1,4 @@
-/** What may be closed at the end. */
+/** A part that may have to be closed. */
 interface Closable {
   readonly close?: (() => unknown) | undefined;
 }

@@ -4,7 +4,7 @@ import { invariant, isPacked } from '@tiered/core/internal';
 import { systemClock, type Clock } from '@tiered/core';
 import { TableWriter, type SourceFile, type TableOptions } from '../table/writer.js';
 import type { Place } from '../table/layout.js';
-import { mountsBelow } from './mounts.js';
+import { mountsBelow } from './root-watch.js';
 
 /** Entries between two turns of the event loop. */
 const AT_A_TIME = 2000;
@@ -12,14 +12,14 @@ const AT_A_TIME = 2000;
 const SPARE = 0.25;
 const LEAST_SPARE = 1000;
 
-/** What a table says: what the hierarchy knows. */
+/** The content of a table: the knowledge of the hierarchy. */
 export interface TableContent {
   readonly namespace: Namespace;
-  /** Where programs read an object; undefined for the source. */
+  /** The place at which programs read an object; undefined for the source. */
   readonly placeOf: (id: number) => Place | undefined;
 }
 
-/** What programs are told of an object's file. */
+/** The metadata of an object's file, for programs. */
 export type FileOf = (id: number) => SourceFile;
 
 /**
@@ -158,8 +158,8 @@ export class PublishedTable {
 }
 
 /**
- * Where programs read a copy; undefined for copies that are not whole, not checked, or not a file of their
- * own.
+ * The place at which programs read a copy; undefined for copies that are not whole, not checked, or not a
+ * file of their own.
  */
 export function placeForPrograms(place: CopyPlace | undefined): Place | undefined {
   if (place?.direct !== true || place.tag === undefined || isPacked(place.tag)) return undefined;

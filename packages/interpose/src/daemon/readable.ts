@@ -7,7 +7,7 @@ import type { HeldCopy } from './socket.js';
 import type { Spool } from './spool.js';
 import type { Waits } from './waits.js';
 
-/** What makes objects readable for programs that wait. */
+/** The parts that make objects readable for programs that wait. */
 export interface ReadableParts {
   readonly hierarchy: Hierarchy;
   readonly requests: Requests;
@@ -45,7 +45,7 @@ export class Readable {
     return this.#parts.spool.idle();
   }
 
-  /** What is on its way to those who wait is given up. Nothing can be held from now on. */
+  /** Fetches for programs that wait are given up. Nothing can be held from now on. */
   close(): Promise<void> {
     this.#parts.waits.close();
     return this.#parts.spool.close();

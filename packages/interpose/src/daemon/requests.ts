@@ -5,23 +5,23 @@ import { Declined } from './declined.js';
 
 /** Objects that are placed at the same time: the placement limits what the source is asked. */
 const AT_A_TIME = 64;
-/** Objects that wait to be placed. What comes on top is placed when it is opened another time. */
+/** Objects that wait to be placed. Further ones are placed when they are opened another time. */
 const MOST = 100_000;
 /** Bytes of a copy that are checked by one read. */
 const CHECKED_AT_ONCE = 2 ** 20;
 
 /**
- * Places what programs had to read from the source, and checks copies of an earlier daemon before programs
- * read them. What no tier took is not asked for again before there may be room: that costs the daemon 25
- * microseconds for each open, of which programs make many when the tiers are full.
+ * Places objects that programs read from the source, and checks copies of an earlier daemon before programs
+ * read them. An object that no tier took is not asked for again before there may be room: that costs the
+ * daemon 25 microseconds for each open, of which programs make many when the tiers are full.
  */
 export class Requests {
   readonly #hierarchy: Hierarchy;
   readonly #sourceLevel: number;
   readonly #placing = pLimit(AT_A_TIME);
-  /** What is to be placed, by object. */
+  /** Requests, by object. */
   readonly #asked = new Map<number, Promise<void>>();
-  /** What is being placed for programs that wait. */
+  /** Placements for programs that wait. */
   readonly #awaited = new Set<Promise<void>>();
   readonly #declined: Declined;
   readonly #checking: Checking;
@@ -117,7 +117,7 @@ export class Requests {
   }
 
   /**
-   * What goes wrong with the source or a tier is said by events of the hierarchy, and programs read the
+   * Failures of the source or a tier are events of the hierarchy, and programs read the
    * source.
    */
   #ignore(error: unknown): void {

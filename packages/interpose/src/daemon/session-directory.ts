@@ -6,7 +6,6 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { hasRingMagic } from '../ring/ring.js';
-import { ABOUT } from './session-about.js';
 import { outdateTable } from '../table/writer.js';
 
 /** Memory, where there is such a directory: programs map what is in here. */
@@ -18,6 +17,7 @@ const RING = 'ring';
 export const SOCKET = 'socket';
 const TREE = 'tree';
 const SPOOL = 'spool';
+const ABOUT = 'about.json';
 const LIFELINE = 'lifeline';
 /** All that may be in the directory. */
 const NAMES = [TABLE, `${TABLE}.new`, RING, SOCKET, TREE, SPOOL, LIFELINE, ABOUT];
@@ -41,7 +41,7 @@ export interface SessionDirectory {
   readonly tree: string;
   /** Files of objects that no tier takes. */
   readonly spool: string;
-  /** What the daemon has locked as long as it is there. */
+  /** The file that the daemon has locked as long as it lives. */
   readonly lifeline: string;
 }
 
@@ -162,5 +162,30 @@ export async function hasDaemonAt(at: string): Promise<boolean> {
     return code !== 'ECONNREFUSED' && code !== 'ENOENT';
   } finally {
     connection.destroy();
+  }
+}
+
+/** The paths that a session serves, which have to be the same in a container. */
+export interface SessionAbout {
+  /** The path below which programs find the objects. */
+  readonly root: string;
+  /** Whether there is nothing at that path, because the source is no directory. */
+  readonly isImaginary: boolean;
+  /** The directories of the tiers, fastest first. */
+  readonly tiers: readonly string[];
+}
+
+/** Writes them down, for processes that start programs. */
+export function writeAbout(directory: string, about: SessionAbout): void {
+  fs.writeFileSync(path.join(directory, ABOUT), JSON.stringify(about), { mode: 0o600 });
+}
+
+/** The paths of the session in a directory; undefined if there is none. */
+export function aboutSession(directory: string): SessionAbout | undefined {
+  try {
+    return JSON.parse(fs.readFileSync(path.join(directory, ABOUT), 'utf8')) as SessionAbout;
+  } catch {
+    // What is not whole yet is of no use to anybody either.
+    return undefined;
   }
 }

@@ -16,31 +16,30 @@ import { assertFarmIsLeft } from './farm-directory.js';
 import { Farm, type FarmParts } from './farm.js';
 import { Filling } from './filling.js';
 import { Follower } from './follower.js';
-import { Growing } from './growing.js';
-import { Lifeline } from './lifeline.js';
+import { Growing, RESCAN_MS, Rescans } from './growing.js';
 import { Listener } from './listener.js';
-import { Beats } from './beats.js';
+import { Beats, Lifeline } from './signs-of-life.js';
 import { directoryOf, realRoots } from './locations.js';
 import { Parts } from './parts.js';
 import { placeForPrograms, PublishedTable } from './published-table.js';
 import type { Readable } from './readable.js';
 import { Requests } from './requests.js';
-import { RESCAN_MS, Rescans } from './rescans.js';
 import { RootWatch } from './root-watch.js';
 import {
   makeSessionDirectory,
   makeSessionDirectoryAt,
   removeSessionDirectory,
   touch,
+  writeAbout,
+  type SessionAbout,
   type SessionDirectory,
 } from './session-directory.js';
-import { writeAbout, type SessionAbout } from './session-about.js';
 import { SourceFiles } from './source-files.js';
 import { ServedObjects } from './objects.js';
 import { SessionSocket, type Conversation } from './socket.js';
 import type { ProgramWait } from './waits.js';
 
-/** What a session is opened with. */
+/** Options of a session. */
 export interface SessionOptions {
   /** The hierarchy, as `loadHierarchyOptions` gives it. Its tiers are directories. */
   readonly hierarchy: HierarchyOptions;
@@ -59,7 +58,7 @@ export interface SessionOptions {
    * that the configuration names, if that is not the real one, at most 3. Default: none.
    */
   readonly aliases?: readonly string[] | undefined;
-  /** Where the directory of the session is made. Default: `/dev/shm`, which is memory. */
+  /** The parent of the session's directory. Default: `/dev/shm`, which is memory. */
   readonly directory?: string | undefined;
   /**
    * The directory of the session, as an absolute path at which there is nothing, so that programs can be told
@@ -67,9 +66,9 @@ export interface SessionOptions {
    */
   readonly at?: string | undefined;
   /**
-   * Keys in the order in which programs will open their files, as `keysOf` a trace gives them. What comes
-   * next is then placed ahead of programs, and what comes last is evicted. The policy must not evict by
-   * itself. Default: what programs had to read from the source is placed, as the policy says.
+   * Keys in the order in which programs will open their files, as `keysOf` a trace gives them. The next
+   * objects are then placed ahead of programs, and the last ones are evicted. The policy must not evict by
+   * itself. Default: an object that programs read from the source is placed, as the policy says.
    */
   readonly plan?: AsyncIterable<string> | undefined;
   /**
@@ -105,7 +104,7 @@ export interface SessionOptions {
 /** Everything that is there while a hierarchy is served. */
 export interface Session {
   readonly hierarchy: Hierarchy;
-  /** What programs have to be told. */
+  /** The path that programs have to know. */
   readonly directory: string;
   readonly about: SessionAbout;
   readonly follower: Follower;
@@ -113,12 +112,12 @@ export interface Session {
   readonly ring: Ring;
   readonly requests: Requests;
   readonly socket: SessionSocket;
-  /** What programs wait for, with an imaginary root. */
+  /** Objects that programs wait for, with an imaginary root. */
   readonly readable: Readable | undefined;
   readonly ahead: Ahead | undefined;
   readonly recorder: Recorder | undefined;
   readonly farm: Farm | undefined;
-  /** What places for those who read by the farm, without a plan. */
+  /** Places for programs that read by the farm, without a plan. */
   readonly filling: Filling | undefined;
   /** Lists the source again, and takes in what came since. */
   readonly rescan: (signal: AbortSignal | undefined) => Promise<void>;
@@ -126,7 +125,7 @@ export interface Session {
   readonly close: () => Promise<void>;
 }
 
-/** Opens everything. What was opened is closed again if it fails. */
+/** Opens everything. A failure closes all parts again. */
 export async function openSession(options: SessionOptions): Promise<Session> {
   const parts = new Parts();
   try {
@@ -213,7 +212,7 @@ function directoryFor({ at, directory }: SessionOptions): Promise<SessionDirecto
   return at === undefined ? makeSessionDirectory(directory) : makeSessionDirectoryAt(at);
 }
 
-/** What the table says of directories: where objects are found, and where their copies are. */
+/** The directories in the table: those of the objects, and those of their copies. */
 function tableOf(
   { hierarchy, root, aliases = [] }: SessionOptions,
   { table, tree, spool }: SessionDirectory,

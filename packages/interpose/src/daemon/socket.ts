@@ -1,9 +1,18 @@
+import { isTieredError } from '@tiered/core';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
-import { errnoOf } from './errno.js';
+import os from 'node:os';
 
-/** What a question begins with, as in src-c/ask.h; `r` is of ask-daemon.ts. A key is behind it, and a NUL. */
+const { ENOENT, EACCES, ENOSPC, EMFILE, EIO } = os.constants.errno;
+const NUMBERS = new Map<string, number>([
+  ['TIERED_NOT_FOUND', ENOENT],
+  ['TIERED_PERMISSION', EACCES],
+  ['TIERED_NO_SPACE', ENOSPC],
+  ['TIERED_TOO_MANY_OPEN', EMFILE],
+]);
+
+/** The first letters of questions, as in src-c/ask.h; `r` is of ask-daemon.ts. A key follows, and a NUL. */
 const KINDS = new Map([
   ['o', 'readable'],
   ['d', 'complete'],
@@ -23,7 +32,7 @@ export interface HeldCopy {
   readonly letGo: () => void;
 }
 
-/** What programs ask. */
+/** Questions of programs. */
 export interface Conversation {
   /** Makes an object readable. */
   readonly readable: (key: string) => Promise<HeldCopy>;
@@ -33,7 +42,7 @@ export interface Conversation {
   readonly rescan: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Where programs reach the daemon. */
+/** The socket at which programs reach the daemon. */
 export class SessionSocket {
   readonly #server: net.Server;
   readonly #conversation: Conversation;
@@ -145,4 +154,11 @@ async function* messagesIn(connection: net.Socket): AsyncGenerator<string, void,
       return;
     }
   }
+}
+
+/** The number by which programs know what went wrong; EIO for what has no number. */
+function errnoOf(error: unknown): number {
+  if (isTieredError(error)) return NUMBERS.get(error.code) ?? EIO;
+  const { code } = error as NodeJS.ErrnoException;
+  return (code !== undefined && os.constants.errno[code as keyof typeof os.constants.errno]) || EIO;
 }

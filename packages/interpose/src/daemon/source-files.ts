@@ -1,22 +1,22 @@
 import type { Namespace } from '@tiered/core';
+import type { BigIntStats } from 'node:fs';
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import pLimit from 'p-limit';
 import xxhash from 'xxhash-wasm';
 import type { SourceFile } from '../table/writer.js';
 import type { FileOf } from './published-table.js';
-import { sourceFileOf } from './source-file.js';
 
 /** Looks at the source at the same time. It has better things to do. */
 const AT_A_TIME = 4;
-/** Looks that wait. What comes on top is looked at another time: programs ask the source until then. */
+/** Looks that wait. Further files are looked at another time: programs ask the source until then. */
 const MOST = 10_000;
 
-/** What knows what programs are told of files. */
+/** Knows the metadata of files, for programs. */
 export interface FileKnowledge {
   /** The object has a copy, of the version that is known now. */
   readonly has: (id: number) => void;
-  /** What programs are told of objects from the start. */
+  /** The metadata of objects from the start. */
   readonly fileOf?: FileOf;
   /** A program reads a copy of the object. */
   readonly want: (id: number) => void;
@@ -27,7 +27,7 @@ export interface FileKnowledge {
   readonly close?: () => Promise<void>;
 }
 
-/** What the files of the source are looked at for. */
+/** The parts that a look at files of the source needs. */
 export interface SourceFilesParts {
   /** The real path of the source. */
   readonly root: string;
@@ -37,14 +37,14 @@ export interface SourceFilesParts {
 }
 
 /**
- * Finds out what programs are told of files whose copies they read: once for each version, when it is placed
+ * Finds out the metadata of files whose copies programs read: once for each version, when it is placed
  * or first read. Costs 4 bytes for each object.
  */
 export class SourceFiles implements FileKnowledge {
   readonly #parts: SourceFilesParts;
   readonly #hash: (text: string) => number;
   readonly #limit = pLimit(AT_A_TIME);
-  /** What is to be looked at, and when that is done, by object. */
+  /** Looks that wait or are under way, by object. */
   readonly #wanted = new Map<number, Promise<void>>();
   /** By object: a hash of the version whose file programs are told of; 0 for none. */
   #described = new Uint32Array(1024);
@@ -122,4 +122,32 @@ export class SourceFiles implements FileKnowledge {
     }
     this.#described[id] = version;
   }
+}
+
+/** The answer of a file system about a file, of which any number may be wrong. */
+export type FileFacts = Pick<BigIntStats, 'size' | 'ino' | 'mtimeNs' | 'dev' | 'mode' | 'uid' | 'gid'>;
+
+const fits = (bits: number, number: bigint) => BigInt.asUintN(bits, number) === number;
+
+/**
+ * The metadata of a file, for programs. Undefined if a table cannot hold it, such as a time after the year
+ * 2262: programs ask the source about such a file.
+ */
+export function sourceFileOf({ size, ino, mtimeNs, dev, mode, uid, gid }: FileFacts): SourceFile | undefined {
+  const isTold = mode !== 0n && fits(53, size) && [mode, uid, gid].every((number) => fits(32, number));
+  if (!isTold || BigInt.asIntN(64, mtimeNs) !== mtimeNs) return undefined;
+  return {
+    bytes: Number(size),
+    inode: inodeOf(ino),
+    modified: mtimeNs,
+    device: dev,
+    mode: Number(mode),
+    user: Number(uid),
+    group: Number(gid),
+  };
+}
+
+/** The number of a file, which Node takes for negative from 2 ** 63 on. */
+export function inodeOf(ino: bigint): bigint {
+  return BigInt.asUintN(64, ino);
 }

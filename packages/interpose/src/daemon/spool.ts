@@ -21,7 +21,8 @@ interface Spooled {
 
 /**
  * Files of objects that no tier takes, for programs that wait for them: each is fetched whole, and stays for
- * a while in case that others want it too. What a program has opened it keeps, whatever becomes of the file.
+ * a while in case that others want it too. A program keeps a file that it has opened, whatever becomes of its
+ * name.
  */
 export class Spool {
   readonly #hierarchy: Hierarchy;

@@ -1,12 +1,16 @@
 import type { Clock, Namespace } from '@tiered/core';
 import fs from 'node:fs';
 import path from 'node:path';
-import { isPathKey } from './path-key.js';
 
 /** Names between two turns of the event loop. */
 const AT_A_TIME = 1000;
-/** What names of files lead to: nothing, so that who comes here without the shim finds no file. */
+/** The target of the names of files: nothing, so that a program without the shim finds no file. */
 const NOWHERE = '/only/programs/under/tiered/run/can/open/this';
+
+/** The longest name that file systems take, in bytes. */
+const LONGEST_NAME = 255;
+/** The most bytes of a character. */
+const MOST_BYTES = 3;
 
 interface Directory {
   /** Ids of the files in it that have no name there yet. */
@@ -96,7 +100,7 @@ export class Tree {
   }
 }
 
-/** What was a file may be a directory too by now: a bucket has objects `a` and `a/b`. */
+/** A file may be a directory too by now: a bucket has objects `a` and `a/b`. */
 function makeDirectory(directory: string): void {
   const there = fs.lstatSync(directory, { throwIfNoEntry: false });
   if (there?.isSymbolicLink() === true) fs.unlinkSync(directory);
@@ -111,3 +115,13 @@ function makeLink(file: string): void {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
+
+const isName = (segment: string) =>
+  segment !== '' &&
+  segment !== '.' &&
+  segment !== '..' &&
+  !segment.includes('\0') &&
+  (MOST_BYTES * segment.length <= LONGEST_NAME || Buffer.byteLength(segment) <= LONGEST_NAME);
+
+/** Whether a key is a path below a directory as it is written, which leads to no other place. */
+export const isPathKey = (key: string): boolean => key.split('/').every(isName);

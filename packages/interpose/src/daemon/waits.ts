@@ -15,7 +15,7 @@ export interface ProgramWait {
   readonly count: number;
 }
 
-/** What programs wait for, so that somebody can be told when it takes long. */
+/** Objects that programs wait for, so that a long wait can be reported. */
 export class Waits {
   readonly #clock: Clock;
   readonly #onLong: (wait: ProgramWait) => void;

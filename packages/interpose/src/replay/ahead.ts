@@ -53,13 +53,13 @@ const BLOCK = 4096;
 /** Attempts to place an object for which there turned out to be less room than was thought. */
 const ATTEMPTS = 3;
 
-/** What evicts: `PlacementHandler`. */
+/** A placement that can evict: `PlacementHandler`. */
 export interface Evicting {
   evict(key: string): Promise<boolean>;
   freeBytes(): readonly number[];
 }
 
-/** What was done ahead of programs. */
+/** Counts of the work ahead of programs. */
 export interface AheadCounts {
   readonly placed: number;
   readonly evicted: number;
@@ -69,7 +69,7 @@ export interface AheadCounts {
   readonly unplanned: number;
 }
 
-/** What placing ahead works with. */
+/** The parts that placing ahead needs. */
 export interface AheadParts {
   readonly hierarchy: Hierarchy;
   readonly placement: Evicting;
@@ -92,7 +92,7 @@ export class Ahead {
   readonly #distance: Distance;
   readonly #leaving: Leaving;
   readonly #progress = new Progress();
-  /** Where the cursor is. */
+  /** The position of the cursor. */
   #at = 0;
   /** Whether the cursor has come to the end. */
   #isDone = false;
@@ -119,7 +119,7 @@ export class Ahead {
     return { ...this.#counts };
   }
 
-  /** Begins to place. What is on the tiers stays as long as there is room. */
+  /** Begins to place. Copies on the tiers stay as long as there is room. */
   begin(): void {
     const { namespace } = this.#parts.hierarchy;
     this.#parts.hierarchy.on('placed', this.#placed);
@@ -303,7 +303,7 @@ export class Ahead {
     return Math.max(1, Math.min(MOST_AHEAD, Math.floor(quotaBytes / Math.max(1, bytes) / 8)));
   }
 
-  /** What a copy takes of a tier, nearly. */
+  /** The bytes of a copy on a tier, nearly. */
   #bytesOf(id: number): number {
     return Math.ceil(this.#parts.hierarchy.namespace.sizeOf(id) / BLOCK) * BLOCK;
   }

@@ -1,4 +1,4 @@
-/** What it grows to at first. */
+/** The first size to which it grows. */
 const FIRST = 16;
 /** How much of it each object takes that is in time, and each other open. */
 const SHRINK = 1 / 256;

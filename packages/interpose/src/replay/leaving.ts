@@ -2,7 +2,7 @@ import type { Plan } from './plan.js';
 import type { Progress } from './progress.js';
 import type { Use, Uses } from './uses.js';
 
-/** What is looked at to choose. */
+/** The parts by which it chooses. */
 export interface LeavingParts {
   readonly plan: Plan;
   readonly uses: Uses;

@@ -6,12 +6,12 @@ import { Ahead, type Evicting } from './ahead.js';
 import { Plan } from './plan.js';
 import { Recorder } from './recorder.js';
 
-/** What is planned and recorded, and what that needs. */
+/** The plan and the record, and the parts that they need. */
 export interface ReplayParts {
   readonly plan?: AsyncIterable<string> | undefined;
   readonly record?: string | undefined;
   readonly hierarchy: Hierarchy;
-  /** That of the hierarchy. */
+  /** The placement of the hierarchy. */
   readonly placement: Placement | undefined;
   readonly clock: Clock;
 }

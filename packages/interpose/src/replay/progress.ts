@@ -1,4 +1,4 @@
-/** Those who wait until programs go on. */
+/** Waits until programs go on. */
 export class Progress {
   #waiting: (() => void)[] = [];
 

@@ -5,7 +5,7 @@ import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { traceLine } from './trace.js';
 
-/** Bytes that wait to be written. What comes on top is left out, and counted. */
+/** Bytes that wait to be written. Further opens are left out, and counted. */
 const MOST_WAITING = 32 * 2 ** 20;
 
 /**

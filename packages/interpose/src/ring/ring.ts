@@ -3,7 +3,7 @@ import type { Clock } from '@tiered/core';
 
 const MAGIC = 'tieredR1';
 const HEADER_BYTES = 4096;
-/** Where numbers of 64 bits are in the header, as in src-c/ring.h. */
+/** The offsets of numbers of 64 bits in the header, as in src-c/ring.h. */
 const AT = { slots: 8, head: 64, tail: 128, lost: 192, programs: 264 } as const;
 /** Bits that programs set there. */
 const PROGRAM = { began: 1, elsewhere: 2, ended: 4 } as const;
@@ -25,17 +25,17 @@ const KINDS = new Map([
 ] as const);
 type Kind = typeof KINDS extends ReadonlyMap<unknown, infer Value> ? Value : never;
 
-/** What a program did. */
+/** An open by a program. */
 export interface Message {
-  /** What it reads: a copy, the source, or the source for good, because a program may write to the file. */
+  /** The file that it reads: a copy, the source, or the source for good, as a program may write to it. */
   readonly kind: Kind;
   /** The last byte of the number of the table that the program looked into. */
   readonly generation: number;
-  /** Where it found the file there. It may be any number. */
+  /** The slot of the file there. It may be any number. */
   readonly slot: number;
 }
 
-/** What became of programs under the shim, as they say. It is so of one of them, at least. */
+/** Events of programs under the shim: each happened to one of them, at least. */
 export interface ProgramsSeen {
   /** The shim was loaded into a program, which found the table. */
   readonly began: boolean;
@@ -73,7 +73,7 @@ export class Ring {
   readonly #number = Buffer.alloc(8);
   #tail = 0;
   #refused = 0;
-  /** What the header said when this was closed. */
+  /** The header at the close. */
   #last: { readonly lost: number; readonly programs: number } | undefined;
   /** The message that is not finished, and since when it has been waited for. */
   #late: { readonly position: number; readonly since: number } | undefined;
@@ -95,7 +95,7 @@ export class Ring {
     return (this.#last?.lost ?? this.#read(AT.lost)) + this.#refused;
   }
 
-  /** What became of programs. */
+  /** Events of programs. */
   get programs(): ProgramsSeen {
     const bits = this.#last?.programs ?? this.#read(AT.programs);
     const has = (bit: number) => Math.floor(bits / bit) % 2 === 1;

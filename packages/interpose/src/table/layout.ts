@@ -15,7 +15,7 @@ export const MOST_PATH = 1024;
 /** The most slots of a table: the upper half of a hash chooses one. */
 export const MOST_SLOTS = 2 ** 32;
 
-/** Where numbers of 64 bits are in the header. */
+/** The offsets of numbers of 64 bits in the header. */
 export const IN_HEADER = {
   slots: 8,
   beat: 16,
@@ -34,7 +34,7 @@ export const IN_HEADER = {
 /** Behind the numbers. */
 export const FIRST_TEXT = IN_HEADER.tiers + 8 * MOST_TIERS;
 
-/** Where numbers are in an entry: of 64 bits, and from `mode` on of 32. */
+/** The offsets of numbers in an entry: of 64 bits, and from `mode` on of 32. */
 export const IN_ENTRY = {
   first: 0,
   second: 8,
@@ -51,7 +51,7 @@ export const IN_ENTRY = {
 /** The level of objects that are in the source alone. */
 export const AT_SOURCE = 255;
 
-/** Where an object is read: a level, and there the copy that a tag names. */
+/** The place at which an object is read: a level, and there the copy that a tag names. */
 export interface Place {
   readonly level: number;
   /** 40 bits. */

@@ -7,7 +7,7 @@ const PART_BYTES = 2 ** 20;
 const append = promisify(fs.writeFile);
 
 /**
- * Makes a file that programs map, and opens it for reading and writing. What was at its path goes.
+ * Makes a file that programs map, and opens it for reading and writing. A file at its path is removed.
  *
  * All of it is written, so that its memory is there from the start: a program that looks into a hole dies
  * where there is no room left to fill it, and others fill `/dev/shm` too.

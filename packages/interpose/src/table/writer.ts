@@ -20,7 +20,7 @@ import {
   type Place,
 } from './layout.js';
 
-/** What a table is made for. */
+/** Options of a table. */
 export interface TableOptions {
   /** The file. Its directory belongs to this user, and nobody else may write there. */
   readonly path: string;
@@ -30,7 +30,7 @@ export interface TableOptions {
    */
   readonly roots: readonly string[];
   /**
-   * What the root is to the kernel, and what is mounted below it. Programs to which it is something else read
+   * The identity of the root, and the mounts below it. Programs that see another root or other mounts read
    * what they see there.
    */
   readonly rootFile?: RootFile | undefined;
@@ -45,15 +45,15 @@ export interface TableOptions {
   readonly entries: number;
 }
 
-/** What the root of a source is to the kernel. */
+/** The identity of the root of a source. */
 export interface RootFile {
   readonly device: bigint;
   readonly inode: bigint;
-  /** What is mounted below it, as `mountsBelow` spells it. */
+  /** The mounts below it, as `mountsBelow` spells them. */
   readonly mounts: readonly Uint8Array[];
 }
 
-/** What programs are told of a source's file while they read a copy of it. */
+/** The metadata of a source's file, for programs that read a copy of it. */
 export interface SourceFile {
   readonly bytes: number;
   readonly inode: bigint;
@@ -80,7 +80,7 @@ const LEAST_SLOTS = 16;
  */
 const MOST_IMAGE = 2 ** 28;
 const PART_BYTES = 2 ** 20;
-/** What is said of a file of which only the size is known. */
+/** The metadata of a file of which only the size is known. */
 const NO_FILE = { inode: 0n, modified: 0n, device: 0n, mode: 0, user: 0, group: 0 };
 const AT_SOURCE_WORD = placeWord({ level: AT_SOURCE, tag: 0 });
 
@@ -233,7 +233,7 @@ export class TableWriter {
   }
 
   /**
-   * Says which roots lead elsewhere for now, by a bit for each. What is opened by these paths is not
+   * Says which roots lead elsewhere for now, by a bit for each. Opens by these paths are not
    * redirected.
    */
   setRootsAway(away: number): void {

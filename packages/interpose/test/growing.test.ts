@@ -1,7 +1,7 @@
 import { TieredError } from '@tiered/core';
 import { ManualClock, settled } from '@tiered/core/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { Rescans } from '../src/daemon/rescans.js';
+import { Rescans } from '../src/daemon/growing.js';
 
 /** Rescans every 100 ms that take so long each, and when they began. */
 function rescans(tookMs: (number: number) => number, result: () => Promise<void> = () => Promise.resolve()) {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { sourceFileOf, type FileFacts } from '../src/daemon/source-file.js';
+import { sourceFileOf, type FileFacts } from '../src/daemon/source-files.js';
 import { ENTRY_BYTES, HEADER_BYTES, IN_ENTRY } from '../src/table/layout.js';
 import { TableWriter } from '../src/table/writer.js';
 import { temporaryDirectory } from './helpers.js';

@@ -1,3 +1,0 @@
-#include "descriptors.h"
-
-uint8_t descriptor_marks[MOST_MARKED];

@@ -5,6 +5,7 @@ import { systemClock, type Clock } from '@tiered/core';
 import { TableWriter, type SourceFile, type TableOptions } from '../table/writer.js';
 import type { Place } from '../table/layout.js';
 import { mountsBelow } from './root-watch.js';
+import type { FileOf } from './source-files.js';
 
 /** Entries between two turns of the event loop. */
 const AT_A_TIME = 2000;
@@ -18,9 +19,6 @@ export interface TableContent {
   /** The place at which programs read an object; undefined for the source. */
   readonly placeOf: (id: number) => Place | undefined;
 }
-
-/** The metadata of an object's file, for programs. */
-export type FileOf = (id: number) => SourceFile;
 
 /**
  * Keeps the table of a hierarchy: entry i is the object with id i. A table that is full is replaced by a

@@ -5,12 +5,14 @@ import path from 'node:path';
 import pLimit from 'p-limit';
 import xxhash from 'xxhash-wasm';
 import type { SourceFile } from '../table/writer.js';
-import type { FileOf } from './published-table.js';
 
 /** Looks at the source at the same time. It has better things to do. */
 const AT_A_TIME = 4;
 /** Looks that wait. Further files are looked at another time: programs ask the source until then. */
 const MOST = 10_000;
+
+/** The metadata of an object's file, for programs. */
+export type FileOf = (id: number) => SourceFile;
 
 /** Knows the metadata of files, for programs. */
 export interface FileKnowledge {

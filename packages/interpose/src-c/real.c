@@ -96,8 +96,8 @@ FILE *real_freopen(const char *path, const char *mode, FILE *stream) {
   return ((FILE * (*)(const char *, const char *, FILE *)) next)(path, mode, stream);
 }
 
-/* Each call takes six numbers at most, and the library passes on whatever stands there. */
-long real_syscall(long number, ...) {
+/* Each call takes six numbers at most. */
+long real_syscall_of(long number, ...) {
   long given[6];
   va_list arguments;
   va_start(arguments, number);

@@ -29,7 +29,9 @@ FILE *real_fopen(const char *path, const char *mode);
 FILE *real_freopen(const char *path, const char *mode, FILE *stream);
 /* The C library's, for what this library asks of the kernel itself: no point at which a thread is cancelled.
  */
-long real_syscall(long number, ...);
+long real_syscall_of(long number, ...);
+/* Six numbers follow in any case: those that a call does not name would be read from the caller's stack. */
+#define real_syscall(...) real_syscall_of(__VA_ARGS__, 0L, 0L, 0L, 0L, 0L, 0L)
 /* The C library's, which have other names in each version, or the kernel's own. */
 int real_fstat(int fd, struct stat *stat);
 int real_stat(int directory, const char *path, int flags, struct stat *stat);

@@ -18,10 +18,12 @@ static bool find(const struct table *table, const struct text *text, struct redi
     struct table_source source;
     table_source_of(table, place.slot, &source);
     redirection->is_no_link = source.mode != 0;
-    redirection->is_written =
-        is_any_written(table) && (!redirection->is_no_link || is_written(table, text->key, text->length));
+    bool is_any = is_any_written(table);
+    redirection->is_written = is_any && is_written(table, text->key, text->length);
     redirection->copy_length =
-        redirection->is_written ? 0 : copy_path_of(table, &place, text->key, text->length, redirection->copy);
+        redirection->is_written || (is_any && !redirection->is_no_link)
+            ? 0
+            : copy_path_of(table, &place, text->key, text->length, redirection->copy);
   }
   return is_found;
 }

@@ -112,6 +112,21 @@ print(open('a').read(), len(open('other', 'rb').read()))`,
     expect((await running).stdout).toBe(`open\nnew ${dataset.contents.get('other')?.byteLength}\n`);
   });
 
+  it('[I15] has all else placed and counted, also what has no copy yet', async () => {
+    const dataset = makeDataset(KEYS);
+    const interposer = await serve(dataset);
+    const read = `for name in ${JSON.stringify(KEYS)}: open(name, 'rb').read()`;
+    const python = (script: string) => run(interposer, 'python3', ['-c', script], { cwd: dataset.source });
+    await python(`open('checkpoint', 'w').write('new'); open('a', 'r+').write('n')`);
+    const first = await opensOf(interposer, () => python(read));
+    await interposer.idle();
+    const second = await opensOf(interposer, () => python(read));
+    expect([first.source, first.copies]).toEqual([KEYS.length, 0]);
+    // A copy of what was written is of no use to anybody.
+    expect([second.source, second.copies]).toEqual([1, KEYS.length - 1]);
+    expect(interposer.hierarchy.stats().placement.placed).toBe(KEYS.length - 1);
+  });
+
   it('[I15] keeps a database right that is read and written', async () => {
     const { interposer, python } = await copied();
     await python(`

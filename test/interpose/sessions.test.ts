@@ -120,7 +120,6 @@ describeShim('the place of a daemon', () => {
     expect([await isCopy('a'), await isCopy('b')]).toEqual([true, false]);
     process.kill(Number(pid), 'SIGKILL');
     await first.close().catch(() => undefined);
-    silence(at);
     const second = await daemon(dataset, at);
     await second.ask('place b');
     expect([await isCopy('a'), await isCopy('b')]).toEqual([true, true]);

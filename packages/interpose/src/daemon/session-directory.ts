@@ -7,6 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { hasRingMagic } from '../ring/ring.js';
 import { outdateTable } from '../table/writer.js';
+import { isHeld } from './signs-of-life.js';
 
 /** Memory, where there is such a directory: programs map what is in here. */
 export const SHARED_MEMORY = '/dev/shm';
@@ -83,7 +84,7 @@ export async function makeSessionDirectoryAt(at: string): Promise<SessionDirecto
   const longest = LONGEST_SOCKET - '/socket'.length;
   if (!path.isAbsolute(at) || Buffer.byteLength(at) > longest)
     throw configError('at', `an absolute path of at most ${longest} bytes`, at);
-  if (await isLeft(at, SILENT_MS)) remove(at);
+  if (await isLeft(at, (await isGone(at)) ? 0 : SILENT_MS)) remove(at);
   try {
     fs.mkdirSync(at, { mode: 0o700 });
   } catch (error) {
@@ -115,7 +116,8 @@ export function removeSessionDirectory({ path: directory }: SessionDirectory): v
 /** Whether a daemon lives whose session is in that directory: also one that was stopped listens. */
 export async function isServed(directory: string): Promise<boolean> {
   const silent = silentMs(directory);
-  return silent !== undefined && (silent <= SILENT_MS || (await hasDaemonAt(directory)));
+  if (silent === undefined || (await isGone(directory))) return false;
+  return silent <= SILENT_MS || (await hasDaemonAt(directory));
 }
 
 async function removeLeftovers(above: string): Promise<void> {
@@ -134,9 +136,18 @@ function remove(directory: string): void {
 /** Whether a directory is what a daemon has left behind, and not somebody's own. */
 async function isLeft(directory: string, afterMs: number): Promise<boolean> {
   const silent = silentMs(directory);
-  if (silent === undefined || silent <= afterMs || !hasRingMagic(path.join(directory, RING))) return false;
+  if (silent === undefined || silent < afterMs || !hasRingMagic(path.join(directory, RING))) return false;
   if (!fs.readdirSync(directory).every((name) => NAMES.includes(name))) return false;
   return !(await hasDaemonAt(directory));
+}
+
+/**
+ * Whether the daemon has ended whose session is in a directory, in whatever way. One that begins has the
+ * lifeline before the socket, so it is never taken for one that was killed.
+ */
+async function isGone(directory: string): Promise<boolean> {
+  if (!fs.existsSync(path.join(directory, SOCKET)) || (await hasDaemonAt(directory))) return false;
+  return !isHeld(path.join(directory, LIFELINE));
 }
 
 /** How long nothing was said in a directory; undefined for what is no directory of this user's. */

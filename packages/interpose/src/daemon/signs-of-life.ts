@@ -29,6 +29,21 @@ export class Lifeline {
   }
 }
 
+/** Whether a process that lives holds the lifeline in a file. Not to be asked of one's own. */
+export function isHeld(file: string): boolean {
+  if (!fs.existsSync(file)) return false;
+  const database = new Database(file, { readonly: true });
+  try {
+    // Takes the lock for reading, which is refused where another process has it for writing.
+    database.prepare('SELECT count(*) FROM sqlite_schema').get();
+    return false;
+  } catch (error) {
+    return (error as { code?: string }).code === 'SQLITE_BUSY';
+  } finally {
+    database.close();
+  }
+}
+
 /** Says that the daemon lives, as long as its event loop turns, and does what is due as often. */
 export class Beats {
   readonly #works: (() => void)[];

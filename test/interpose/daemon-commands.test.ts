@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { describeShim } from '../../packages/interpose/test/helpers.js';
+import { describeShim, temporaryDirectory } from '../../packages/interpose/test/helpers.js';
 import { tiered as here } from '../../packages/tiered/test/cli/run-tiered.js';
-import { KEYS, tiered, tieredIn, withConfig, type Running } from './tiered.js';
+import { KEYS, ONE_PROCESS, started, tiered, tieredIn, withConfig, type Running } from './tiered.js';
 
 /** A daemon that says in JSON what it does, and where it is. */
 async function daemonWith(config: string): Promise<{ daemon: Running; at: string }> {
@@ -85,8 +86,40 @@ describeShim('a daemon', () => {
     for (const command of ['rescan', 'env']) {
       const gone = { code: 1, messages: expect.stringContaining(`no daemon at ${at}`) as string };
       expect(await here(command, '--at', at)).toMatchObject(gone);
-      expect(await here(command)).toMatchObject({ code: 2 });
+      const unnamed = { code: 2, messages: expect.stringMatching(/^Name the directory .*--at/) as string };
+      expect(await here(command)).toMatchObject(unnamed);
     }
+  });
+
+  it('has its environment printed also when it was killed, with a warning', async () => {
+    const { dataset } = withConfig();
+    const at = path.join(temporaryDirectory(), 'session');
+    const tier = `${dataset.tiers.join('')}:8MiB`;
+    const daemon = started([...ONE_PROCESS, 'daemon', dataset.source, '--tier', tier, '--at', at]);
+    await daemon.says('ready');
+    const alive = await here('env', '--at', at);
+    daemon.process.kill('SIGKILL');
+    await daemon.ended;
+    const gone = await here('env', '--at', at);
+    expect([alive.messages, gone.code, gone.out]).toEqual(['', 0, alive.out]);
+    expect(gone.messages).toMatch(/^warning: the daemon at .*session has ended; programs read the source/);
+  });
+
+  it.runIf(process.getuid?.() === 0)('is told apart from none where it is of another user', async () => {
+    const at = path.join('/dev/shm', `tiered-test-${randomUUID()}`);
+    fs.mkdirSync(at, { mode: 0o700 });
+    onTestFinished(() => fs.rmdirSync(at));
+    const nobody = {
+      uid: 65_534,
+      gid: 65_534,
+      env: { ...process.env, TMPDIR: '/dev/shm', TSX_DISABLE_CACHE: '1' },
+    };
+    const running = started([...ONE_PROCESS, 'run', '--at', at, '--', 'echo', 'done'], nobody);
+    expect([await running.ended, running.out(), running.messages()]).toEqual([
+      0,
+      'done\n',
+      `${at}: this user may not read it; it belongs to root. A daemon serves its own user: the program reads the source.\n`,
+    ]);
   });
 
   it('is no part of a program with a summary in JSON', async () => {

@@ -33,16 +33,23 @@ interface Shared {
   readonly isWritten: boolean;
 }
 
-/** Prints the environment in which programs find a daemon, for a shell, a container, or a program. */
+/**
+ * Prints the environment in which programs find a daemon, for a shell, a container, or a program. That of one
+ * that is gone is printed as well: another one may come in its place.
+ */
 async function printEnvironment(
   host: CommandHost,
   { at, docker = false, json = false }: EnvOptions,
 ): Promise<void> {
-  const { environmentAt } = await import('@tiered/interpose').catch(asMissing);
+  const { environmentAt, hasDaemonAt } = await import('@tiered/interpose').catch(asMissing);
   const { sessionAt } = await import('../shared/daemon-at.js');
   const directory = sessionAt(at);
   const environment = environmentAt(directory, {});
   const paths = await sharedPaths(directory);
+  if (!(await hasDaemonAt(directory)))
+    host.terminal.write(
+      `warning: the daemon at ${directory} has ended; programs read the source until another one begins there.\n`,
+    );
   if (json) host.write(`${JSON.stringify({ environment, paths }, undefined, 2)}\n`);
   else
     host.write(`${(docker ? dockerOptions(environment, paths) : shellCommands(environment)).join('\n')}\n`);

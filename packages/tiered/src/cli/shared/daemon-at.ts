@@ -3,6 +3,7 @@ import { configError } from '@tiered/core/internal';
 import { environmentAt, hasDaemonAt, SESSION_VARIABLE } from '@tiered/interpose';
 import fs from 'node:fs';
 import path from 'node:path';
+import { deniedAt } from '../failure.js';
 import type { CommandHost } from '../host.js';
 
 /**
@@ -11,16 +12,32 @@ import type { CommandHost } from '../host.js';
  */
 export function sessionAt(at: string | undefined): string {
   const directory = at ?? process.env[SESSION_VARIABLE];
-  if (directory === undefined) throw configError('--at', 'the directory of a "tiered daemon"', at);
+  if (directory === undefined)
+    throw new TieredError(
+      'TIERED_CONFIG_INVALID',
+      'Name the directory of a "tiered daemon": --at DIRECTORY. Only what "tiered run" started needs none.',
+    );
   return path.resolve(directory);
 }
 
 /** The environment of programs that find a daemon. Where there is none, says so: they read the source. */
 export async function environmentOf({ terminal }: CommandHost, at: string): Promise<NodeJS.ProcessEnv> {
   const env = knownAt(at);
-  if (env === undefined || !(await hasDaemonAt(at)))
+  if (env === undefined && isDenied(at))
+    terminal.write(`${at}: ${deniedAt(at)}. A daemon serves its own user: the program reads the source.\n`);
+  else if (env === undefined || !(await hasDaemonAt(at)))
     terminal.write(`There is no daemon at ${at}: the program reads the source.\n`);
   return env ?? process.env;
+}
+
+/** Whether this user may not look into a directory. */
+function isDenied(directory: string): boolean {
+  try {
+    fs.accessSync(directory, fs.constants.X_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES';
+  }
 }
 
 /** Also that of a daemon that is gone: another one may come in its place. */

@@ -46,7 +46,9 @@ describeShim('tiered run', () => {
     expect(running.messages()).toContain(
       `${opens.toLocaleString('en')} files were opened, ${percent(3 * KEYS.length)} of them on tiers, with `,
     );
-    expect(running.messages()).toContain(`; with this room at most ${percent(opens - KEYS.length)}.\n`);
+    expect(running.messages()).toContain(
+      `; with this room, and each file placed when it was first opened, at most ${percent(opens - KEYS.length)}.\n`,
+    );
     expect(running.messages()).toContain('were copied to tiers in 8 requests.');
     expect(running.messages()).toMatch(/^ {2}epoch 1: 0 % on tiers, 3\d.\d KiB from the source, [\d.]+ s$/m);
   });
@@ -143,6 +145,7 @@ describeShim('tiered run', () => {
     const running = tieredRun(withConfig().config, [program]);
     expect(await running.ended).toBe(code);
     expect(running.messages()).toContain(message);
+    expect(running.messages()).not.toContain('was opened for reading');
   });
 
   it('gives its arguments to the program alone', async () => {

@@ -12,6 +12,8 @@ const PASSED_ON = [...OF_TERMINALS, 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', '
 /** Exit codes as shells give them. */
 const NOT_FOUND = 127;
 const NOT_STARTED = 126;
+/** Those of a program that could not be started. */
+export const CANNOT_BE_RUN: readonly number[] = [NOT_FOUND, NOT_STARTED];
 const SIGNALLED = 128;
 
 /**

@@ -1,5 +1,11 @@
 import { formatBytes } from '@tiered/core';
-import type { EpochOfFiles, InterposerStats, OpenedFiles, ProgramsSeen } from '@tiered/interpose';
+import type {
+  EpochOfFiles,
+  InterposerStats,
+  OpenedFiles,
+  ProgramsSeen,
+  SessionAbout,
+} from '@tiered/interpose';
 import type { ProgramsLook } from '../monitor/look.js';
 import { countOf, messageOf, percentOf } from '../words.js';
 
@@ -8,16 +14,16 @@ const MOST_ROWS = 6;
 /** Epochs whose hits differ by less, as parts of all opens, are alike. */
 const ALIKE = 0.01;
 
-/**
- * What programs did, in words.
- * @param root The path below which they find the objects.
- */
-export function summaryOf(stats: InterposerStats, root: string): string {
+/** Where programs find the objects. */
+type About = Pick<SessionAbout, 'root' | 'isImaginary'>;
+
+/** What programs did, in words. */
+export function summaryOf(stats: InterposerStats, about: About): string {
   const { opens, unchecked, written, uncounted, ahead, farm, unrecorded, failed } = stats;
   const lines =
     opens === 0
-      ? noneText(stats.hierarchy.namespace.objects, stats.programs, root)
-      : [openedText(stats), ...epochsText(stats.epochs), sourceText(stats)];
+      ? noneText(stats.hierarchy.namespace.objects, stats.programs, about)
+      : [openedText(stats), ...epochsText(stats.epochs, about), sourceText(stats, about)];
   if (unchecked > 0)
     lines.push(
       `${countOf(unchecked, 'open')} found a copy of an earlier run that was still being checked, and read the source.`,
@@ -62,30 +68,41 @@ function openedText({ opens, redirected, sourceBytes, copyBytes, most }: Interpo
     // Another process may have placed files meanwhile, so that more was possible.
     most === undefined || most < redirected || redirected === opens
       ? ''
-      : `; with this room at most ${percentOf(most, opens)}`;
+      : most === 0
+        ? '; the first time, each comes from the source'
+        : `; with this room, and each file placed when it was first opened, at most ${percentOf(most, opens)}`;
   return (
     `${countOf(opens, 'file was', 'files were')} opened, ${percentOf(redirected, opens)} of them on tiers, with ` +
     `${formatBytes(copyBytes)} of ${formatBytes(copyBytes + sourceBytes)} (${percentOf(copyBytes, copyBytes + sourceBytes)})${bound}.`
   );
 }
 
-function sourceText({ sourceBytes, hierarchy: { source, tiers, placement } }: InterposerStats): string {
+function sourceText(
+  { sourceBytes, hierarchy: { source, tiers, placement } }: InterposerStats,
+  { isImaginary }: About,
+): string {
   const held = tiers.reduce((sum, { usedBytes }) => sum + usedBytes, 0);
   const coming =
     placement.fetching === 0 ? '' : `, and ${formatBytes(placement.fetchingBytes)} more were on their way`;
-  return (
-    `Programs read at most ${formatBytes(sourceBytes)} from the source, and ${formatBytes(source.readBytes)} ` +
-    `were copied to tiers in ${countOf(source.reads, 'request')}. They hold ${formatBytes(held)} now${coming}.`
-  );
+  const copied = formatBytes(source.readBytes);
+  const requests = countOf(source.reads, 'request');
+  // Below a root that is not there, the daemon alone reads the source, and the spool keeps some of it.
+  return isImaginary
+    ? `The source gave ${copied} in ${requests}. Tiers hold ${formatBytes(held)} now${coming}.`
+    : `Programs read at most ${formatBytes(sourceBytes)} from the source, and ${copied} ` +
+        `were copied to tiers in ${requests}. They hold ${formatBytes(held)} now${coming}.`;
 }
 
 /** Why nothing was opened, as far as programs have said it. */
-export function noneText(objects: number, programs: ProgramsSeen, root: string): string[] {
+export function noneText(objects: number, programs: ProgramsSeen, { root, isImaginary }: About): string[] {
   if (objects === 0) return [`No file was opened below ${root}: the source has none.`];
   const { began, elsewhere, ended } = programs;
   const cannot = 'static programs, programs in Go or with musl, and programs of another user: --farm.';
+  const links = isImaginary ? '' : ' Name links to the source: --alias.';
   return [
-    `None of the ${countOf(objects, 'file')} below ${root} was opened for reading.`,
+    objects === 1
+      ? `The only file of the source, below ${root}, was not opened for reading.`
+      : `None of the ${countOf(objects, 'file')} below ${root} was opened for reading.`,
     ...(elsewhere
       ? [`- A program sees something else at ${root}. Mount the source there in its container.`]
       : []),
@@ -94,7 +111,7 @@ export function noneText(objects: number, programs: ProgramsSeen, root: string):
       : []),
     ...(began
       ? [
-          `- The shim was loaded. Does the program read another path? It finds this one in $TIERED_ROOT. Name links to the source: --alias.`,
+          `- The shim was loaded. Does the program read another path? It finds this one in $TIERED_ROOT.${links}`,
           `- A shell or a launcher may have loaded it, and started what cannot: ${cannot}`,
         ]
       : []),
@@ -108,10 +125,11 @@ export function noneText(objects: number, programs: ProgramsSeen, root: string):
 }
 
 /** A line for each epoch, and for those in a row that are alike. */
-function epochsText(epochs: readonly EpochOfFiles[]): string[] {
+function epochsText(epochs: readonly EpochOfFiles[], { isImaginary }: About): string[] {
+  const source = isImaginary ? 'the source or the spool' : 'the source';
   const rows = epochRows(epochs).map(({ from, to, mean }) => {
     const name = from === to ? `epoch ${from}` : `epochs ${from} to ${to}, each`;
-    return `  ${name}: ${percentOf(mean.redirected, mean.opens)} on tiers, ${formatBytes(Math.round(mean.sourceBytes))} from the source, ${secondsOf(mean.ms)} s`;
+    return `  ${name}: ${percentOf(mean.redirected, mean.opens)} on tiers, ${formatBytes(Math.round(mean.sourceBytes))} from ${source}, ${secondsOf(mean.ms)} s`;
   });
   const saved = savedMs(epochs);
   if (saved > 0) rows.push(`  saved by the later epochs, compared with the first: ${secondsOf(saved)} s`);
@@ -176,7 +194,7 @@ export function programsText(now: ProgramsLook, earlier?: ProgramsLook): string 
 }
 
 /** The same as JSON, in a line. */
-export function summaryJson({ failed, farm, ...stats }: InterposerStats, root: string): string {
+export function summaryJson({ failed, farm, ...stats }: InterposerStats, { root }: About): string {
   const lastOf = ({ lastError }: { readonly lastError: unknown }) =>
     lastError === undefined ? undefined : messageOf(lastError);
   return JSON.stringify({

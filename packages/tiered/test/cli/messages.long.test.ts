@@ -145,7 +145,7 @@ it('says of planned opens that came before their copies whether that is bad', ()
 it('says why no file was opened, as far as it is known', () => {
   const nothing = { began: false, elsewhere: false, ended: false };
   const said = (programs: Partial<typeof nothing>, objects = 8) =>
-    noneText(objects, { ...nothing, ...programs }, '/data').join('\n');
+    noneText(objects, { ...nothing, ...programs }, { root: '/data', isImaginary: false }).join('\n');
   expect(said({}, 0)).toBe('No file was opened below /data: the source has none.');
   expect(said({})).toContain('- The shim was loaded into no program.');
   expect(said({ began: true })).toContain('- The shim was loaded. Does the program read another path?');

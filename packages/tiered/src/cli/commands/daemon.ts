@@ -42,11 +42,11 @@ async function serveDaemon(host: CommandHost, { json = false, ...options }: Daem
     await using served = await openServed(host, { ...options, at }, signal);
     const { interposer } = served;
     tellRoot(host, options, interposer);
-    const { root } = interposer.about;
-    const ready = json ? JSON.stringify({ at, root }) : `ready: tiered run --at ${at} -- PROGRAM`;
+    const { about } = interposer;
+    const ready = json ? JSON.stringify({ at, root: about.root }) : `ready: tiered run --at ${at} -- PROGRAM`;
     host.write(`${ready}\n`);
     if (!signal.aborted) await once(signal, 'abort');
-    if (json) host.write(`${summaryJson(interposer.stats(), root)}\n`);
-    else host.terminal.write(`${summaryOf(interposer.stats(), root)}\n`);
+    if (json) host.write(`${summaryJson(interposer.stats(), about)}\n`);
+    else host.terminal.write(`${summaryOf(interposer.stats(), about)}\n`);
   });
 }

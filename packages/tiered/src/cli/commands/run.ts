@@ -1,6 +1,6 @@
 import { TieredError } from '@tiered/core';
 import { Command } from 'commander';
-import { runChild } from '../child.js';
+import { CANNOT_BE_RUN, runChild } from '../child.js';
 import { asMissing, ProgramEnded } from '../failure.js';
 import type { CommandHost } from '../host.js';
 import { holdingSignals, untilInterrupted } from '../interrupt.js';
@@ -72,6 +72,11 @@ async function runProgram(
 ): Promise<void> {
   const { environmentOf } = await import('../shared/daemon-at.js').catch(asMissing);
   if (at !== undefined) assertNone(options);
+  if (at !== undefined && json)
+    throw new TieredError(
+      'TIERED_CONFIG_INVALID',
+      '--json: there is no summary beside --at; "tiered daemon --json" writes it when the daemon ends.',
+    );
   const code =
     at === undefined
       ? await runServed(host, program, options, { quiet, json })
@@ -119,7 +124,10 @@ async function runServed(
       const code = await runChild(program, interposer.environment(), host).finally(() => ended.abort());
       await shown;
       const write = json ? summaryJson : summaryOf;
-      if (!quiet || json) host.terminal.write(`${write(interposer.stats(), interposer.about.root)}\n`);
+      const stats = interposer.stats();
+      // It was said why a program cannot be run: that is why it has opened nothing.
+      const isRun = stats.opens > 0 || !CANNOT_BE_RUN.includes(code);
+      if (json || (!quiet && isRun)) host.terminal.write(`${write(stats, interposer.about)}\n`);
       return code;
     } finally {
       await untilInterrupted(host.clock, () => served.close());

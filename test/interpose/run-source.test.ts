@@ -85,13 +85,28 @@ describeShim('tiered run with a source', () => {
   });
 
   it.each([
-    ['a source without tiers', ['/data', '--', 'true'], '--tier: expected a source and its tiers'],
-    ['no program', ['/data', '--tier', 'ram:1MiB'], 'expected a source and a program'],
+    ['a source without tiers', ['/data', '--', 'true'], 'Name the tiers of /data, such as --tier'],
+    ['no program', ['/data', '--tier', 'ram:1MiB'], 'give a source and a program'],
     ['a tier without a quota', ['/data', '--tier', '/cache', '--', 'true'], 'a place and its quota'],
     [
       'tiers beside a configuration',
       ['--config', 'x', '--tier', 'ram:1MiB', '--', 'true'],
-      '--config: expected',
+      '--config: cannot be combined with a source',
+    ],
+    [
+      'a program in place of a source',
+      ['--tier', 'ram:1MiB', '--', 'python3', '-c', 'pass'],
+      '(python3 was taken for the source: tiered run SOURCE --tier ... -- PROGRAM)',
+    ],
+    [
+      'a source beside a configuration',
+      ['--config', 'x', '/etc', '--', 'true'],
+      'tiered run: /etc is no program; with --config and --at, the source is left out',
+    ],
+    [
+      'a summary of a daemon',
+      ['--at', 'x', '--json', '--', 'true'],
+      '--json: there is no summary beside --at',
     ],
   ])('refuses %s', async (_, args, expected) => {
     const running = tiered('run', ...args);

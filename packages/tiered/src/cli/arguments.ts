@@ -1,5 +1,5 @@
 import { TieredError } from '@tiered/core';
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { readFile } from 'node:fs/promises';
 
 /** An argument that is a number above 0. */
@@ -37,8 +37,11 @@ export function mapping(text: string): Readonly<Record<string, unknown>> {
   throw new InvalidArgumentError('Give a mapping as JSON.');
 }
 
-/** An option that may be repeated: what came before, and this. */
-export const repeated = (text: string, before: readonly string[]): readonly string[] => [...before, text];
+/** An option that may be given several times; its value is a list, in their order. */
+export const repeatable = (flags: string, description: string): Option =>
+  new Option(flags, description)
+    .argParser((text: string, before: readonly string[]): readonly string[] => [...before, text])
+    .default([], 'none');
 
 /**
  * Makes something of a JSON document in a file.

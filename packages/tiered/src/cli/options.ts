@@ -1,6 +1,6 @@
 import { TieredError } from '@tiered/core';
 import type { Command } from 'commander';
-import { mapping, positiveWhole, repeated, wholeNumber } from './arguments.js';
+import { mapping, positiveWhole, repeatable, wholeNumber } from './arguments.js';
 
 /** The order of a training, as commands are told it. */
 export interface TrainingOptions {
@@ -72,11 +72,11 @@ export const SOURCE = 'a directory, s3://bucket/prefix/, gs://... or az://...';
 export function addServingOptions(command: Command): Command {
   return command
     .option('--config <file>', 'a configuration, in place of a source and --tier')
-    .option(
-      '--tier <place:quota>',
-      'such as /nvme/cache:200GiB, /nvme/cache:80% or ram:8GiB (in /dev/shm), fastest first; may be repeated',
-      repeated,
-      [],
+    .addOption(
+      repeatable(
+        '--tier <place:quota>',
+        'such as /nvme/cache:200GiB, /nvme/cache:80% or ram:8GiB (in /dev/shm), fastest first; may be repeated',
+      ),
     )
     .option(
       '--manifest <file>',
@@ -92,17 +92,17 @@ export function addServingOptions(command: Command): Command {
       'for programs that nothing can be loaded into, such as static ones: links to the copies, or else to the source, made in this directory',
     )
     .option('--record <file>', 'writes down which objects are opened, in order; there must be no such file')
-    .option(
-      '--replay <file>',
-      'a trace of an earlier run, or of "tiered trace": objects are placed before they are opened; may be repeated',
-      repeated,
-      [],
+    .addOption(
+      repeatable(
+        '--replay <file>',
+        'a trace of an earlier run, or of "tiered trace": objects are placed before they are opened; may be repeated',
+      ),
     )
-    .option(
-      '--alias <path>',
-      'another path by which programs come to the source, such as a link to it; up to three, not with --root',
-      repeated,
-      [],
+    .addOption(
+      repeatable(
+        '--alias <path>',
+        'another path by which programs come to the source, such as a link to it; up to three, not with --root',
+      ),
     );
 }
 

@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readJsonFile, repeated } from '../arguments.js';
+import { readJsonFile, repeatable } from '../arguments.js';
 import type { CommandHost } from '../host.js';
 import type { Measured } from '../shared/measured-config.js';
 
@@ -17,11 +17,11 @@ export function configCommand(host: CommandHost): Command {
     .command('init')
     .argument('<file>', 'where it goes, such as tiers.yaml')
     .requiredOption('--source <place>', 'a directory, s3://bucket/prefix/, gs://... or az://...')
-    .option(
-      '--tier <place:quota>',
-      'such as ram:8GiB, /nvme/cache:200GiB or /nvme/cache:80%, fastest first; may be repeated',
-      repeated,
-      [],
+    .addOption(
+      repeatable(
+        '--tier <place:quota>',
+        'such as ram:8GiB, /nvme/cache:200GiB or /nvme/cache:80%, fastest first; may be repeated',
+      ),
     )
     .option(
       '--from <profile>',

@@ -1,5 +1,6 @@
 import { TieredError } from '@tiered/core';
 import { Command } from 'commander';
+import fs from 'node:fs';
 import { CANNOT_BE_RUN, runChild } from '../child.js';
 import { asMissing, ProgramEnded } from '../failure.js';
 import type { CommandHost } from '../host.js';
@@ -32,7 +33,7 @@ export function runCommand(host: CommandHost): Command {
       const { source, program, said } =
         options.config === undefined && options.at === undefined
           ? behindSource(command, first, rest)
-          : { source: undefined, program: [first, ...rest], said: options };
+          : { source: undefined, program: withoutSource(command, first, rest), said: options };
       await runProgram(host, program, { ...said, source });
     });
 }
@@ -49,10 +50,25 @@ function withOptions(command: Command): Command {
 function behindSource(command: Command, source: string, rest: readonly string[]) {
   const inner = withOptions(new Command('run')).copyInheritedSettings(command).argument('[program...]');
   for (const [name, value] of Object.entries(command.opts())) inner.setOptionValue(name, value);
+  // Where the source was forgotten, the program stands in its place, and what is the program's is an option.
+  if (!isSource(source))
+    inner.showHelpAfterError(`(${source} was taken for the source: tiered run SOURCE --tier ... -- PROGRAM)`);
   inner.parse(rest, { from: 'user' });
   if (inner.args.length === 0)
     inner.error('tiered run: give a source and a program behind --, or --config FILE, or --at DIRECTORY');
   return { source, program: inner.args, said: inner.opts<RunOptions>() };
+}
+
+/** The program, where the source is in a configuration, or a daemon has it. */
+function withoutSource(command: Command, first: string, rest: readonly string[]): readonly string[] {
+  if (isSource(first))
+    command.error(`tiered run: ${first} is no program; with --config and --at, the source is left out`);
+  return [first, ...rest];
+}
+
+/** Whether a word is surely meant as a source, and not as a program. */
+function isSource(word: string): boolean {
+  return /^(s3|gs|az):\/\//.test(word) || (word !== '' && fs.existsSync(`${word}/.`));
 }
 
 interface RunOptions extends InterposerOptions {

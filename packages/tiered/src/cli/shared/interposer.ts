@@ -184,11 +184,15 @@ async function servedConfig({
       'TIERED_CONFIG_INVALID',
       '--config: cannot be combined with a source, --tier and --manifest',
     );
-  if (source === undefined || tier.length === 0)
-    throw configError(
-      source === undefined ? 'source' : '--tier',
-      'a source and its tiers, such as /mnt/data --tier /nvme/cache:200GiB, or --config',
-      source === undefined ? source : 'none',
+  if (source === undefined)
+    throw new TieredError(
+      'TIERED_CONFIG_INVALID',
+      'Name a source and its tiers, such as /mnt/data --tier /nvme/cache:200GiB, or --config FILE.',
+    );
+  if (tier.length === 0)
+    throw new TieredError(
+      'TIERED_CONFIG_INVALID',
+      `Name the tiers of ${source}, such as --tier /nvme/cache:200GiB or --tier ram:8GiB.`,
     );
   const levels = { source: await sourceAt(source), tiers: tier.map(tierOf) };
   return manifest === undefined ? levels : { ...levels, manifest };

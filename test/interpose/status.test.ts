@@ -28,6 +28,13 @@ describeShim('tiered run', () => {
     const [watched] = JSON.parse(json.out()) as { look: { programs: unknown } }[];
     const bytes = { sourceBytes: 40_028, copyBytes: 0 };
     expect(watched?.look.programs).toEqual({ root: source, opens: 8, redirected: 0, epoch: 0, ...bytes });
+    const text = tieredIn(env, 'top', '--count', '1');
+    expect(await text.ended).toBe(0);
+    // What programs read on tiers, and in the source, is in the first line: the daemon does not see it.
+    expect(text.out()).toMatch(
+      /: 0 % of 8 files opened on tiers, .*\n {2}tier 0, fs:.* of 8 MiB \(\d+ %\)\n/,
+    );
+    expect(text.out()).toMatch(/^ {2}source, fs:.* so far by the daemon$/m);
     running.process.stdin?.end('\n');
     expect(await running.ended).toBe(0);
     const gone = tieredIn(env, 'top', '--count', '1');

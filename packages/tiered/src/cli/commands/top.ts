@@ -114,9 +114,12 @@ function lookText(look: MonitorLook, earlier: MonitorLook | undefined): string {
     ...stats.tiers.map(({ level, driver, usedBytes, quotaBytes, reads, readBytes, readable, writable }) => {
       const state = readable && writable ? '' : '; out of service';
       const full = `${formatBytes(usedBytes)} of ${formatBytes(quotaBytes)} (${percentOf(usedBytes, quotaBytes)})`;
-      return `  tier ${level}, ${driver}: ${full}; ${rateOf({ reads, bytes: readBytes })}${state}`;
+      // Programs open copies themselves.
+      const rate = programs === undefined ? `; ${rateOf({ reads, bytes: readBytes })}` : '';
+      return `  tier ${level}, ${driver}: ${full}${rate}${state}`;
     }),
-    `  source, ${source.driver}: ${rateOf({ reads: source.reads, bytes: source.readBytes })}; ${timesOf(hierarchy)}`,
+    `  source, ${source.driver}: ${rateOf({ reads: source.reads, bytes: source.readBytes })}` +
+      (programs === undefined ? `; ${timesOf(hierarchy)}` : ' by the daemon'),
     `  placing: ${countOf(placement.fetching, 'fetch', 'fetches')} with ${formatBytes(placement.fetchingBytes)}` +
       (latest === undefined ? '' : `; last ${latest.key} on tier ${latest.level}`),
     ...prefetcherLines(prefetcher),

@@ -57,8 +57,8 @@ export class DefaultEventLog {
     leftOut: ({ reason, count, key }) => [
       `left out ${reason}`,
       count === 1
-        ? `the source has an object fewer than its storage: ${JSON.stringify(key)} is left out, as ${reason}`
-        : `the source has ${count} objects fewer than its storage: ${JSON.stringify(key)} is left out, as ${reason}, and so are others`,
+        ? `${JSON.stringify(key)} of the source is left out, as ${reason}`
+        : `${JSON.stringify(key)} and ${count === 2 ? 'another object' : `${(count - 1).toLocaleString('en')} other objects`} of the source are left out, as ${reason}`,
     ],
     sourceReplaced: ({ level, source }) => [
       `${level} replaced`,

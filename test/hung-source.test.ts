@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Hierarchy, systemClock } from '@tiered/core';
 import { native } from '@tiered/native';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { SlowMount } from '../tools/fuse/slow-mount.js';
 
 const missing = await SlowMount.missing();
@@ -118,6 +118,24 @@ describe.skipIf(missing !== undefined)('[B1] while the source does not answer', 
       expect(await ended).toBe(reason);
     },
   );
+
+  it('an abort of a read in Node’s pool ends with its call, which keeps a thread until then', async () => {
+    const inPool = new FileSystemDriver({ root: mount.directory, nativeThreads: 0 });
+    await inPool.open({});
+    onTestFinished(() => inPool.close());
+    let hasEnded = false;
+    const target = new Uint8Array(BYTES);
+    const ended = aborted(
+      (signal) => inPool.readInto('a', target, { offset: 0, signal }).finally(() => (hasEnded = true)),
+      isReading,
+    );
+    await isReading();
+    await turns();
+    expect(hasEnded).toBe(false);
+    expect(inPool.openFiles).toBe(1);
+    await mount.close();
+    expect(await ended).toBe(reason);
+  });
 });
 
 if (missing !== undefined)

@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { familySync } from 'detect-libc';
@@ -15,6 +16,8 @@ export type Native =
       readonly available: false;
       /** In a sentence. */
       readonly reason: string;
+      /** How to make it available, in a sentence; undefined where that cannot be. */
+      readonly advice: string | undefined;
       /** Where it was looked for. */
       readonly tried: readonly string[];
     };
@@ -26,7 +29,7 @@ const require = createRequire(import.meta.url);
 
 /**
  * Says whether the native part can be used here, and loads it: from the package for this platform, such as
- * `@tiered/native-linux-x64-gnu`, else from a build in this directory (`npm run build`). Linux only. The
+ * `@tiered/native-linux-x64-gnu`, else from a build in this directory (`npm ci` in a clone). Linux only. The
  * first call looks at the environment variable `TIERED_NATIVE`: `0` turns the native part off, and a path is
  * loaded instead. The first call costs a few milliseconds, later ones nothing.
  *
@@ -57,17 +60,28 @@ function load(): Loaded {
   return (loaded ??= tryToLoad(process.env['TIERED_NATIVE'] ?? ''));
 }
 
+/** Processors that there are binaries for. */
+const PROCESSORS: readonly string[] = ['x64', 'arm64'];
+
 function tryToLoad(wish: string): Loaded {
-  if (wish === '0') return unavailable('it is turned off by TIERED_NATIVE=0.', []);
+  if (wish === '0') return unavailable('it is turned off by TIERED_NATIVE=0.', 'Unset TIERED_NATIVE.', []);
   if (process.platform !== 'linux')
-    return unavailable(`it is for Linux only, this is ${process.platform}.`, []);
+    return unavailable(`it is for Linux only, this is ${process.platform}.`, undefined, []);
   const places = wish === '' ? usualPlaces() : [path.resolve(wish)];
   const failures: string[] = [];
   const functions = firstOf(places, failures);
   // Something is there, and whoever installed it expects it to be used.
   if (failures.length > 0) process.emitWarning(`Native file I/O: ${cannot(failures)}`, 'TieredWarning');
   if (functions !== undefined) return functions;
-  return unavailable(failures.length > 0 ? cannot(failures) : 'it is not installed, and not built.', places);
+  const reason = failures.length > 0 ? cannot(failures) : 'it is not installed, and not built.';
+  return unavailable(reason, wish === '' ? howToInstall() : 'Correct TIERED_NATIVE, or unset it.', places);
+}
+
+function howToInstall(): string | undefined {
+  if (fs.existsSync(path.join(import.meta.dirname, '../src-c')))
+    return 'Install a C compiler (apt-get install gcc libc6-dev), then run npm ci.';
+  if (!PROCESSORS.includes(process.arch)) return undefined;
+  return 'Install optional dependencies too: npm install --include=optional.';
 }
 
 function cannot(failures: readonly string[]): string {
@@ -98,6 +112,6 @@ function isMissing(error: unknown, place: string): boolean {
   return code === 'MODULE_NOT_FOUND' && message.includes(`'${place}'`);
 }
 
-function unavailable(reason: string, tried: readonly string[]): Loaded {
-  return { native: { available: false, reason, tried } };
+function unavailable(reason: string, advice: string | undefined, tried: readonly string[]): Loaded {
+  return { native: { available: false, reason, advice, tried } };
 }

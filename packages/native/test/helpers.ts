@@ -13,6 +13,7 @@ const missing = await whyMissing();
 
 async function whyMissing(): Promise<string | undefined> {
   if (process.platform !== 'linux') return 'the native part is for Linux only';
+  if (process.env['TIERED_NATIVE'] === '0') return 'TIERED_NATIVE=0 turns it off';
   if (process.env['TIERED_NATIVE'] !== undefined) return undefined;
   try {
     await compile();

@@ -54,14 +54,17 @@ describeNative('native()', () => {
 describe.skipIf(process.platform !== 'linux')('native() without the addon', () => {
   it('says that it is turned off', async () => {
     const { state, warnings } = await stateWith('0');
-    expect(state).toEqual({ available: false, reason: 'it is turned off by TIERED_NATIVE=0.', tried: [] });
+    const reason = 'it is turned off by TIERED_NATIVE=0.';
+    expect(state).toEqual({ available: false, reason, advice: 'Unset TIERED_NATIVE.', tried: [] });
     expect(warnings).toBe('');
   });
 
   it('says where it looked, and warns of nothing', async () => {
     const file = path.join(temporaryDirectory(), 'none.node');
     const { state, warnings } = await stateWith(file);
-    expect(state).toEqual({ available: false, reason: 'it is not installed, and not built.', tried: [file] });
+    const reason = 'it is not installed, and not built.';
+    const advice = 'Correct TIERED_NATIVE, or unset it.';
+    expect(state).toEqual({ available: false, reason, advice, tried: [file] });
     expect(warnings).toBe('');
   });
 

@@ -6,7 +6,7 @@ import type { DriverFactory } from '@tiered/core/driver';
 import { existingAt } from '@tiered/core/internal';
 import { FileSystemDriver } from './driver.js';
 import { LINKS } from './list/links.js';
-import { READERS } from './root/access.js';
+import { READERS } from './write/file-writes.js';
 import type { FileSystemDriverOptions } from './options.js';
 
 const schema = group('options of the driver', {
@@ -49,15 +49,10 @@ const schema = group('options of the driver', {
     description:
       "Reads under way at the same time in native threads, where they are available; 0 for Node's thread pool. Default: 128.",
   }).optional(),
-  workerThreads: wholeNumber(0, {
-    title: 'Worker threads',
-    description:
-      'Reads of a slow source under way at the same time in worker threads, where there are no native ones, up to 32; 0 for none. Default: 16.',
-  }).optional(),
   readerThreads: wholeNumber(0, {
     title: 'Reader threads',
     description:
-      'Threads that read batches into shared memory as long as that is as fast as memory; 0 for none. Default: 2.',
+      'Native threads that read batches into shared memory as long as that is as fast as memory; 0 for none. Default: 2.',
   }).optional(),
   listConcurrency: wholeNumber(1, {
     title: 'Listing',

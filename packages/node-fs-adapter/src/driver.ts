@@ -17,18 +17,15 @@ import {
   type WriteOptions,
 } from '@tiered/core/driver';
 import { notOpenError } from '@tiered/core/internal';
-import { accessOf } from './root/access.js';
-import { BatchReads, type SingleReads } from './read/batch-reads.js';
-import { NativeBatches, type BatchThreads, type ThreadsRoot } from './read/batch-threads.js';
+import { accessOf } from './write/file-writes.js';
+import { BatchReads, readParts, type SingleReads } from './read/batch-reads.js';
 import { fromFsError, hasErrno, isFault, notAFile } from './errors.js';
 import { FileReader } from './read/file-reader.js';
 import { FileWriter } from './write/file-writer.js';
 import { DirectoryHome } from './index-home/index-home.js';
 import { NativeWriter } from './write/native-writer.js';
-import { describe } from './list/listing.js';
+import { describe } from './file-version.js';
 import { checkedOptions, type CheckedFileOptions, type FileSystemDriverOptions } from './options.js';
-import { readParts } from './read/part-reads.js';
-import { ReaderThreads } from './read/reader-threads.js';
 import { fileSystemOf } from './root/file-system.js';
 import { RootDirectory } from './root/root-directory.js';
 import { SLOTS, THREADS, ThreadPool } from './read/thread-pool.js';
@@ -53,10 +50,14 @@ const LONGEST_CLOSE_MS = 1000;
  * When so many calls hang that few threads of Node's pool are left, further ones are `TIERED_UNAVAILABLE`,
  * retryable.
  *
- * Small reads of a tier block for as long as they are as fast as memory. For as long, threads read batches
- * into shared memory. Native threads make all other reads, up to `nativeThreads` at a time, where
- * `@tiered/native` is available. Elsewhere Node's pool makes them, and up to `workerThreads` worker threads
- * where a source is slow (`capabilities.threads` says which).
+ * Native threads make the reads, up to `nativeThreads` at a time, where `@tiered/native` is available. Node's
+ * thread pool makes them elsewhere (`capabilities.threads` says which). Reads that are as fast as memory have
+ * shorter ways: small ones of a tier are blocking calls, and two more native threads read batches into shared
+ * memory.
+ *
+ * Node's pool has four threads for the whole process, unless UV_THREADPOOL_SIZE says otherwise. A read keeps
+ * its thread while the source does not answer, also after an abort. If reads of a slow source wait for these
+ * threads, the process is warned once.
  */
 export class FileSystemDriver implements StorageDriver {
   readonly name: string;
@@ -80,7 +81,7 @@ export class FileSystemDriver implements StorageDriver {
     this.#options = checkedOptions(options);
     this.name = `fs:${this.#options.root}`;
     this.#path = path.resolve(this.#options.root);
-    const { writable, nativeThreads, workerThreads, readerThreads, clock, fsync } = this.#options;
+    const { writable, nativeThreads, readerThreads, clock, fsync } = this.#options;
     this.capabilities = Object.freeze({
       list: true,
       write: writable,
@@ -90,18 +91,17 @@ export class FileSystemDriver implements StorageDriver {
       persistent: true,
       index: writable,
       buffersWrites: false,
-      threads: nativeThreads > 0 ? 'native' : workerThreads > 0 ? 'workers' : 'node',
-      readsAtOnce: nativeThreads || workerThreads || (writable ? SLOTS : THREADS),
+      threads: nativeThreads > 0 ? 'native' : 'node',
+      readsAtOnce: nativeThreads || (writable ? SLOTS : THREADS),
     });
     this.#pool = new ThreadPool(clock, writable);
     this.#reader = new FileReader(this, () => this.#root, this.#pool, this.#options);
-    const makeThreads = threadsFor(nativeThreads > 0, readerThreads);
     const single: SingleReads = {
       readInto: (key, target, range) => this.readInto(key, target, range),
       readPieces: (request, { signal }) =>
         this.#run('readInto', request.key, signal, () => this.#reader.readPieces(request, { signal })),
     };
-    this.#batches = new BatchReads(single, () => this.#root, this.#pool, makeThreads);
+    this.#batches = new BatchReads(single, () => this.#root, this.#pool, readerThreads);
     if (writable && nativeThreads > 0 && !fsync)
       this.#native = new NativeWriter(this.name, () => this.#root, this.#pool);
   }
@@ -356,13 +356,4 @@ export class FileSystemDriver implements StorageDriver {
     if (this.#opened === undefined) throw notOpenError(this.name);
     return this.#opened;
   }
-}
-
-/**
- * Returns how threads for batches are made; undefined if there must be none. Worker threads need Linux, which
- * can say which file was opened.
- */
-function threadsFor(areNative: boolean, most: number): ((root: ThreadsRoot) => BatchThreads) | undefined {
-  if (most === 0 || (!areNative && process.platform !== 'linux')) return undefined;
-  return (root) => (areNative ? new NativeBatches(root, most) : new ReaderThreads(root, most));
 }

@@ -1,15 +1,11 @@
 import { systemClock, type Clock } from '@tiered/core';
 import { assertCounts, assertNoTilde, configError } from '@tiered/core/internal';
 import { native } from '@tiered/native';
-import { READERS, type ReadableBy } from './root/access.js';
+import { READERS, type ReadableBy } from './write/file-writes.js';
 import { LINKS, type Links } from './list/links.js';
-import { THREADS } from './read/thread-pool.js';
 
 /** The most threads of one kind that a driver may have. */
 const MOST_THREADS = 256;
-
-/** The most worker threads for single reads. 32 of them take some 300 MB. */
-const MOST_WORKERS = 32;
 
 /** Options of `FileSystemDriver`. */
 export interface FileSystemDriverOptions {
@@ -66,25 +62,16 @@ export interface FileSystemDriverOptions {
   readonly blockingCalls?: boolean | undefined;
   /**
    * The most reads under way at the same time in native threads, from 1 to 256, where `@tiered/native` is
-   * available. 0 uses Node's thread pool, which has four threads for the whole process unless
-   * UV_THREADPOOL_SIZE says otherwise. A thread starts when a read finds none idle, and costs some 10 KB.
-   * Unless this is 0, four more native threads write objects that are written at once, without `fsync`.
-   * Default: 128, more than loaders have under way.
+   * available. 0 uses Node's thread pool, as it is used elsewhere, which has four threads for the whole
+   * process unless UV_THREADPOOL_SIZE says otherwise. A thread starts when a read finds none idle, and costs
+   * some 10 KB. Unless this is 0, four more native threads write objects that are written at once, without
+   * `fsync`. Default: 128, more than loaders have under way.
    */
   readonly nativeThreads?: number | undefined;
   /**
-   * The most reads of a source under way at the same time in worker threads, up to 32, where there are no
-   * native threads. 0 starts none. The threads start one after the other, when more reads wait than Node's
-   * thread pool has threads (see `nativeThreads`) and calls of the file system take 2 ms and more. Fast
-   * storage starts none. Each thread takes some 9 MB and 40 ms of a processor, and up to 1 MiB more for reads
-   * into memory that is not in a SharedArrayBuffer. It ends after 10 s without a read. Default: 16, some 150
-   * MB. Without effect if UV_THREADPOOL_SIZE is as large.
-   */
-  readonly workerThreads?: number | undefined;
-  /**
-   * Threads that read batches (`readMany`) into shared memory, as long as their reads are as fast as memory.
-   * 0 starts none. They start with the first such batch, and end at `close`. They are native where those of
-   * single reads are. Default: 2, which keep two cores busy; more gain little. Only on Linux.
+   * Native threads that read batches (`readMany`) into shared memory, as long as their reads are as fast as
+   * memory. 0 starts none. They start with the first such batch, and end at `close`. Without effect where
+   * there are no native threads. Default: 2, which keep two cores busy; more gain little.
    */
   readonly readerThreads?: number | undefined;
   /**
@@ -118,7 +105,6 @@ export function checkedOptions(options: FileSystemDriverOptions): CheckedFileOpt
   const {
     blockingCalls = writable,
     nativeThreads = 128,
-    workerThreads = 16,
     readerThreads = 2,
     readableBy = 'owner',
     links = 'inside',
@@ -133,11 +119,9 @@ export function checkedOptions(options: FileSystemDriverOptions): CheckedFileOpt
   if (writable && identity !== undefined)
     throw configError('identity', 'none, as the driver is writable', identity);
   assertCounts({ maxOpenFiles, listConcurrency });
-  assertCounts({ nativeThreads, workerThreads, readerThreads }, 0);
-  for (const [field, threads] of Object.entries({ nativeThreads, workerThreads, readerThreads })) {
-    const most = field === 'workerThreads' ? MOST_WORKERS : MOST_THREADS;
-    if (threads > most) throw configError(field, `at most ${most}`, threads);
-  }
+  assertCounts({ nativeThreads, readerThreads }, 0);
+  for (const [field, threads] of Object.entries({ nativeThreads, readerThreads }))
+    if (threads > MOST_THREADS) throw configError(field, `at most ${MOST_THREADS}`, threads);
   const areNative = native().available && nativeThreads > 0;
   return {
     root,
@@ -150,8 +134,7 @@ export function checkedOptions(options: FileSystemDriverOptions): CheckedFileOpt
     listConcurrency,
     blockingCalls,
     nativeThreads: areNative ? nativeThreads : 0,
-    workerThreads: areNative || writable || workerThreads <= THREADS ? 0 : workerThreads,
-    readerThreads,
+    readerThreads: areNative ? readerThreads : 0,
     clock,
   };
 }

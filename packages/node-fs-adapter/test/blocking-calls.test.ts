@@ -49,8 +49,7 @@ async function blockingCalls({ driver }: Place, beforeRead?: (i: number) => void
   return blocking;
 }
 
-/** Without workers, for which each call looks at the clock. */
-const files = { maxOpenFiles: COUNT, workerThreads: 0 };
+const files = { maxOpenFiles: COUNT };
 
 it('reads of a fast tier block, but for one in many that lets the event loop turn', async () => {
   const clock = new SteppingClock(0.01);
@@ -83,7 +82,8 @@ it('a slow read among fast ones sends as many to the thread pool as it took too 
 
 it('slow reads that fail keep the next ones off the event loop too', async () => {
   const clock = new SteppingClock(50);
-  const { driver } = await place({ ...files, blockingCalls: true, clock });
+  // A tier, because each call on a source is timed, to see whether it waits.
+  const { driver } = await place({ ...files, writable: true, clock });
   for (let i = 0; i < COUNT; i++)
     await expect(textOf(driver, `${i}`)).rejects.toEqual(withCode('TIERED_NOT_FOUND'));
   // A call in the thread pool is timed too.

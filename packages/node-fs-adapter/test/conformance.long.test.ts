@@ -1,25 +1,15 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
-import type { OperationOptions } from '@tiered/core';
 import { driverConformance } from '@tiered/core/conformance';
 import { FileSystemDriver, type FileSystemDriverOptions } from '@tiered/node-fs-adapter';
 import { describe, inject, it } from 'vitest';
 import { putFile, temporaryDirectory } from './helpers.js';
-import { startWorker, TickingClock } from './ticking.js';
 
-/** Reads in worker threads from the beginning. */
-class WithWorker extends FileSystemDriver {
-  override async open(options: OperationOptions): Promise<void> {
-    await super.open(options);
-    await startWorker(this);
-  }
-}
-
-async function subject(options: Omit<FileSystemDriverOptions, 'root'>, Driver = FileSystemDriver) {
+async function subject(options: Omit<FileSystemDriverOptions, 'root'>) {
   const directory = await temporaryDirectory();
   const root = path.join(directory, 'root');
   if (options.writable !== true) await fs.mkdir(root);
-  const driver = new Driver({ root, ...options });
+  const driver = new FileSystemDriver({ root, ...options });
   return {
     driver,
     openResources: () => driver.openFiles,
@@ -41,8 +31,6 @@ describe('FileSystemDriver for reading', () => {
   driverConformance({ test: it, factory: () => subject({}), wrapped: inject('nightly') });
 });
 
-describe('FileSystemDriver for reading, in worker threads', () => {
-  const options = () => ({ nativeThreads: 0, clock: new TickingClock() });
-  const factory = () => subject(options(), WithWorker);
-  driverConformance({ test: it, factory, wrapped: inject('nightly') });
+describe('FileSystemDriver for reading, in Node’s pool', () => {
+  driverConformance({ test: it, factory: () => subject({ nativeThreads: 0 }), wrapped: inject('nightly') });
 });

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
-import { nodeCalls } from '../src/read/file-reads.js';
+import { closeFile } from '../src/write/file-writes.js';
 import { OpenFiles, type OpenFile } from '../src/root/open-files.js';
 import { temporaryDirectory } from './helpers.js';
 
@@ -81,7 +81,7 @@ class Readings {
 
   constructor(directory: string, max: number) {
     this.#directory = directory;
-    this.files = new OpenFiles(max, nodeCalls);
+    this.files = new OpenFiles(max, closeFile);
   }
 
   async read(one: Reading): Promise<void> {

@@ -1,12 +1,9 @@
-import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { ManualClock } from '@tiered/core/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { hang } from './hanging.js';
-import { childCommand, onLinux, place, put, settledTo, textOf, withCode, type Place } from './helpers.js';
+import { onLinux, place, put, settledTo, textOf, turn, withCode, type Place } from './helpers.js';
 
 const gone = new Error('no longer wanted');
 const unavailable = withCode('TIERED_UNAVAILABLE', true);
@@ -42,6 +39,29 @@ describe.skipIf(onLinux.skip)('[B2] a tier that hangs', () => {
     await settledTo(driver, 2);
     expect(target).toEqual(new Uint8Array(5));
     expect(await textOf(driver, 'hangs')).toBe('hangs');
+  });
+
+  it('ends a batch at an abort, with what was read before, and touches no target afterwards', async () => {
+    const there = await tier();
+    const hanging = hang(there, 'read');
+    const { driver } = there;
+    const controller = new AbortController();
+    const memory = new SharedArrayBuffer(30);
+    const targets = [0, 10, 20].map((offset) => new Uint8Array(memory, offset, 10));
+    const keys = ['a', 'hangs', 'b'];
+    const requests = targets.map((target, i) => ({ key: keys[i] ?? '', offset: 0, target }));
+    const reading = driver.readMany(requests, { signal: controller.signal });
+    await hanging.reached(1);
+    while (Buffer.from(memory).toString().replaceAll('\0', '') !== 'ab') await turn();
+    controller.abort(gone);
+    expect(await reading).toEqual([{ bytes: 1 }, { error: gone }, { bytes: 1 }]);
+    await hanging.release();
+    await settledTo(driver, 3);
+    expect(targets.map((target) => Buffer.from(target).toString().replaceAll('\0', ''))).toEqual([
+      'a',
+      '',
+      'b',
+    ]);
   });
 
   it('leaves a thread to others, and is TIERED_UNAVAILABLE at once as long as too many calls hang', async () => {
@@ -151,23 +171,5 @@ describe.skipIf(onLinux.skip)('[B2] the event loop does not wait', () => {
     expect(await blocks(there, 'c'), 'it took a second').toBe(false);
     await driver.stat('a', {});
     expect(await blocks(there, 'dir/hangs')).toBe(true);
-  });
-});
-
-describe.skipIf(onLinux.skip)('[B2] a batch that a thread reads when the disk hangs', () => {
-  it('ends at an abort, with what was read before, and no target is touched afterwards', async () => {
-    const { root, directory } = await place();
-    const preload = fileURLToPath(new URL('children/hanging-thread.mjs', import.meta.url));
-    const [node, args] = childCommand('leave-batch.ts', root);
-    const env = { ...process.env, HANG_IN: directory, NODE_OPTIONS: `--import ${preload}` };
-    const { stdout } = await promisify(execFile)(node, args, { env });
-    expect(JSON.parse(stdout)).toEqual({
-      outcomes: [{ bytes: 1 }, 'no longer wanted', 'no longer wanted'],
-      texts: ['a', '', ''],
-      'meanwhile, singly': ['a', 'b'],
-      'open files while it hangs': 1,
-      'texts when the disk has answered': ['a', '', ''],
-      'closed while it hangs': true,
-    });
   });
 });

@@ -6,7 +6,6 @@ import type { ErrorCode, StorageDriver } from '@tiered/core';
 import { ManualClock } from '@tiered/core/testing';
 import { FileSystemDriver, type FileSystemDriverOptions } from '@tiered/node-fs-adapter';
 import { expect, onTestFinished } from 'vitest';
-import { startWorker, TickingClock } from './ticking.js';
 
 /** A new, empty directory. */
 export function temporaryDirectory(): Promise<string> {
@@ -46,7 +45,6 @@ export async function place(options: Omit<FileSystemDriverOptions, 'root'> = {})
   await fs.mkdir(path.join(outside, 'empty'));
   const driver = new FileSystemDriver({ root, ...options });
   await driver.open({});
-  if (options.clock instanceof TickingClock) await startWorker(driver);
   onTestFinished(async () => {
     await driver.close();
     await fs.rm(directory, { recursive: true });
@@ -153,8 +151,7 @@ export async function descriptorsBelow(directory: string): Promise<number> {
 /** The ways to read, each of which has its own way to open files. */
 export const WAYS = [
   { way: 'blocking reads', blockingCalls: true },
-  { way: 'reads in the thread pool', blockingCalls: false, nativeThreads: 0 },
-  { way: 'reads in worker threads', blockingCalls: false, nativeThreads: 0, clock: new TickingClock() },
+  { way: 'reads in Node’s pool', blockingCalls: false, nativeThreads: 0 },
   { way: 'reads in native threads', blockingCalls: false },
 ];
 

@@ -10,13 +10,8 @@ const RECORDER = new URL('children/record-calls.mjs', import.meta.url);
 /**
  * What calls of the file system a process makes on a root: for each of its marks the lines that follow it, as
  * `children/record-calls.mjs` writes them.
- * @param fileSystem The type that the root's file system is said to have, as in `statfs(2)`.
  */
-export async function recorded(
-  what: string,
-  root: string,
-  fileSystem?: number,
-): Promise<Map<string, string[]>> {
+export async function recorded(what: string, root: string): Promise<Map<string, string[]>> {
   const directory = await temporaryDirectory();
   const file = path.join(directory, 'calls');
   const [node, args] = childCommand('make-calls.ts', what, root);
@@ -24,7 +19,6 @@ export async function recorded(
     ...process.env,
     RECORD_ROOT: root,
     RECORD_FILE: file,
-    ...(fileSystem !== undefined && { RECORD_AS: `${fileSystem}` }),
     NODE_OPTIONS: `--import ${fileURLToPath(RECORDER)}`,
   };
   try {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { onLinux, place, putFile, type Place } from './helpers.js';
+import { place, putFile, type Place } from './helpers.js';
 import { recorded } from './recording.js';
 
 const KEYS = ['a', 'dir/b', 'dir/c'];
@@ -48,12 +48,5 @@ describe('[K3] what a read asks of the storage', () => {
     );
     expect(open).toBeLessThanOrEqual(NODES_THREADS);
     expect(rest).toEqual({ read: 1000 });
-  });
-
-  it.skipIf(onLinux.skip)('is the same in a thread, where a look may be a request', async () => {
-    const NFS = 0x6969;
-    const calls = await recorded('batches', (await withFiles()).root, NFS);
-    expect(counted(calls.get('a version'))).toEqual(each({ open: 1, read: 1, fstat: 1 }));
-    expect(counted(calls.get('any version'))).toEqual(each({ open: 1, read: 1 }));
   });
 });

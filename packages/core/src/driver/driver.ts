@@ -25,10 +25,9 @@ export interface DriverCapabilities {
   /**
    * Which threads read files. `native`: threads of the driver's own, as many as are wanted. `node`: Node's
    * thread pool, which has four threads for the whole process unless UV_THREADPOOL_SIZE says otherwise.
-   * `workers`: Node's pool, and worker threads that help where storage is slow. Undefined where nothing is
-   * read from files.
+   * Undefined where nothing is read from files.
    */
-  readonly threads?: 'native' | 'workers' | 'node' | undefined;
+  readonly threads?: 'native' | 'node' | undefined;
   /**
    * The most single reads that are really under way at the same time. Further ones wait for a thread.
    * Undefined where there is no such limit.

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { hasErrno } from '../errors.js';
-import { makeDirectory, PRIVATE } from '../root/make-directories.js';
+import { makeDirectory, PRIVATE } from '../write/file-writes.js';
 
 /** Ends the name of a directory in which a socket is made. To a connection it looks like one who died. */
 const UNREADY = '.new';

@@ -1,10 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { ObjectStat } from '@tiered/core';
-import { describe } from './listing.js';
 import { hasErrno } from '../errors.js';
-import { problemOf } from '../root/keys.js';
-import { isInside } from '../read/thread/file-calls.js';
+import { describe } from '../file-version.js';
+import { isInside, problemOf } from '../root/keys.js';
 
 /** What a driver does with symbolic links that lead out of its root. */
 export const LINKS = ['follow', 'inside', 'refuse'] as const;

@@ -13,7 +13,7 @@ import {
   type Entering,
   type Links,
 } from './links.js';
-import { describe } from './listing.js';
+import { describe } from '../file-version.js';
 import { assertNames, REPLACED } from './names.js';
 import { hasErrno } from '../errors.js';
 import { isPrivate, leavesRoot } from '../root/keys.js';

@@ -1,25 +1,30 @@
 import { isTieredError, type OperationOptions, type ReadOutcome, type StorageDriver } from '@tiered/core';
-import { readOutcome } from '@tiered/core/internal';
 import { inSingleRanges, type ReadRequest } from '@tiered/core/driver';
-import type { BatchThreads, ThreadsRoot } from './batch-threads.js';
-import { timesOfMemory } from './blocking-mode.js';
-import { Pauses } from './pauses.js';
-import { readRest } from './read-rest.js';
+import { readOutcome } from '@tiered/core/internal';
+import { IoThreads } from '@tiered/native';
 import { problemOf } from '../root/keys.js';
 import type { RootDirectory } from '../root/root-directory.js';
+import type { FileReader } from './file-reader.js';
+import { MemorySpeed, type Pauses } from './memory-speed.js';
+import { openIn } from './native-reader.js';
 import type { ThreadPool } from './thread-pool.js';
 
 /**
- * Batches that are not given to threads after a slow one. Few, because a thread that waits for a disk delays
- * only its batch, and storage gets fast as soon as a first epoch has brought it into memory.
+ * Few, because a thread that waits for a disk delays only its batch, and storage gets fast as soon as a first
+ * epoch has brought it into memory.
  */
-const FIRST_PAUSE = 1;
-const LAST_PAUSE = 64;
+const PAUSES: Pauses = { first: 1, longest: 64 };
 
 /**
  * Milliseconds for which another program may have had the core. Such a time says nothing about the storage.
  */
 const SLICE_MS = 4;
+
+/** Reads a batch. */
+type ReadMany = (
+  requests: readonly ReadRequest[],
+  options: OperationOptions,
+) => Promise<readonly ReadOutcome[]>;
 
 /** Reads of one object each. */
 export interface SingleReads extends Pick<StorageDriver, 'readInto'> {
@@ -28,43 +33,40 @@ export interface SingleReads extends Pick<StorageDriver, 'readInto'> {
 }
 
 /**
- * Reads batches in one of two ways. *Threads* read into shared memory by blocking calls. For files that are
- * in memory this is several times as fast as promises. The *driver's single reads*, all under way at once,
- * suit slow storage, where a thread would wait for one file after the other.
+ * Reads batches. Two native threads read a batch into shared memory as long as that is as fast as memory (see
+ * `memory-speed.ts`), which for small files is several times as fast as promises. They are not those of
+ * single reads, so a batch of files in memory never waits behind a slow read. On slow storage a thread would
+ * wait for one file after the other. So the batch becomes single reads there, all under way at once, and so
+ * it does where there are no native threads.
  *
- * The threads' own times decide: after a slow batch the next ones go the other way, and one in many is tried
- * again. The driver reads again what a thread could not read, so the outcomes, including errors, are those of
- * single reads.
+ * What a thread could not read is read again singly, so the outcomes, including errors, are those of single
+ * reads.
  */
 export class BatchReads {
   readonly #single: SingleReads;
   readonly #root: () => RootDirectory;
   readonly #pool: ThreadPool;
-  readonly #start: ((root: ThreadsRoot) => BatchThreads) | undefined;
-  readonly #pauses = new Pauses(FIRST_PAUSE, LAST_PAUSE);
-  #threads: BatchThreads | undefined;
+  readonly #threads: number;
+  readonly #speed: MemorySpeed;
+  #io: IoThreads | undefined;
 
   /**
    * @param single Makes the single reads.
    * @param root The root.
    * @param pool Knows whether the storage answers.
-   * @param start Makes the threads, with the first batch; undefined if there must be none.
+   * @param threads Native threads for batches, which start with the first; 0 for none.
    */
-  constructor(
-    single: SingleReads,
-    root: () => RootDirectory,
-    pool: ThreadPool,
-    start: ((root: ThreadsRoot) => BatchThreads) | undefined,
-  ) {
+  constructor(single: SingleReads, root: () => RootDirectory, pool: ThreadPool, threads: number) {
     this.#single = single;
     this.#root = root;
     this.#pool = pool;
-    this.#start = start;
+    this.#threads = threads;
+    this.#speed = new MemorySpeed(pool, PAUSES);
   }
 
   /** The most files that threads have open now. */
   get openFiles(): number {
-    return this.#threads?.openFiles ?? 0;
+    return this.#io === undefined ? 0 : openIn(this.#io);
   }
 
   /** As `StorageDriver.readMany`. An abort ends it when the threads have let go of the targets. */
@@ -72,23 +74,22 @@ export class BatchReads {
     requests: readonly ReadRequest[],
     options: OperationOptions,
   ): Promise<readonly ReadOutcome[]> {
-    const threads =
-      options.signal?.aborted !== true && areShared(requests) ? this.#readyThreads() : undefined;
-    if (threads === undefined || !this.#pool.isProven || this.#pauses.leaveOut())
-      return this.#singly(requests, options);
-    if (threads.readPieces) return this.#readBy(threads, requests, options);
-    const { requests: ranges, join } = inSingleRanges(requests);
-    return join(await this.#readBy(threads, ranges, options));
+    const mayTry = this.#threads > 0 && options.signal?.aborted !== true && areShared(requests);
+    const io = mayTry && this.#speed.isExpected() ? this.#started() : undefined;
+    return io === undefined ? this.#singly(requests, options) : this.#readBy(io, requests, options);
   }
 
   async #readBy(
-    threads: BatchThreads,
+    io: IoThreads,
     requests: readonly ReadRequest[],
     options: OperationOptions,
   ): Promise<readonly ReadOutcome[]> {
-    const { counts, ms } = await this.#pool.watch(() => threads.read(this.#asNamed(requests), options));
+    const { signal } = options;
+    const batch = this.#asNamed(requests);
+    const { outcomes: counts, busyMs } = await this.#pool.watch(() => io.readMany(batch, { signal }));
+    const isLeft = signal?.aborted === true;
     // The storage may hang, and the event loop must not be the next to wait there.
-    if (ms === undefined) this.#pool.doubt();
+    if (isLeft) this.#pool.doubt();
     const outcomes: ReadOutcome[] = [];
     const unread: number[] = [];
     let [bytes, ranges] = [0, 0];
@@ -102,9 +103,8 @@ export class BatchReads {
       }
     }
     // Threads that could read nothing are of no use, however fast.
-    const isOfUse = unread.length < requests.length && ms !== undefined;
-    this.#pauses.learn(isOfUse ? timesOfMemory(ms - SLICE_MS, ranges, bytes) : Infinity);
-    // What no thread could read is read singly.
+    const isOfUse = unread.length < requests.length && !isLeft;
+    this.#speed.learn(isOfUse ? busyMs - SLICE_MS : Infinity, ranges, bytes);
     return readRest(requests, unread, outcomes, (rest) => this.#singly(rest, options));
   }
 
@@ -122,30 +122,82 @@ export class BatchReads {
 
   /** Ends the threads. No batch is under way. */
   async close(): Promise<void> {
-    const threads = this.#threads;
-    this.#threads = undefined;
-    await threads?.close();
+    const io = this.#io;
+    this.#io = undefined;
+    await io?.close();
   }
 
-  /** The requests by the names that threads know files by. Nothing has an empty one. */
+  /**
+   * The requests by the names that threads know files by. Nothing has an empty one: a single read says what
+   * is wrong with the key, and knows the keys that are the driver's own.
+   */
   #asNamed(requests: readonly ReadRequest[]): readonly ReadRequest[] {
     const below = this.#root().belowBoundary;
-    if (below === '') return requests;
-    const named = (key: string) => (problemOf(key) === undefined ? below + key : '');
-    return requests.map((request) => ({ ...request, key: named(request.key) }));
+    return requests.map((request) => {
+      if (problemOf(request.key) !== undefined) return { ...request, key: '' };
+      return below === '' ? request : { ...request, key: below + request.key };
+    });
   }
 
-  #readyThreads(): BatchThreads | undefined {
-    if (this.#start === undefined) return undefined;
+  #started(): IoThreads | undefined {
     try {
-      this.#threads ??= this.#start({ root: this.#root().boundary, mayHang: this.#pool.mayLeave });
+      const { boundary: root } = this.#root();
+      return (this.#io ??= new IoThreads({ root, threads: this.#threads, mayHang: this.#pool.mayLeave }));
     } catch (error) {
       // The root is gone, which single reads report for each object.
       if (isTieredError(error, 'TIERED_UNAVAILABLE')) return undefined;
       throw error;
     }
-    return this.#threads.areReady ? this.#threads : undefined;
   }
+}
+
+/**
+ * Reads a batch with parts of files that hold many objects. Such a file is kept open. While storage is as
+ * fast as memory, one blocking system call reads a part, which costs less than opening the file in a thread.
+ * Reads that are not of such parts, or may not block, are left to `others`.
+ */
+export async function readParts(
+  reader: FileReader,
+  batch: readonly ReadRequest[],
+  options: OperationOptions,
+  others: ReadMany,
+): Promise<readonly ReadOutcome[]> {
+  const { requests, join } = inSingleRanges(batch);
+  const outcomes: ReadOutcome[] = [];
+  const unread: number[] = [];
+  for (const [index, { isPart, key, target, offset, version }] of requests.entries()) {
+    let count: number | undefined;
+    if (isPart === true && options.signal?.aborted !== true) {
+      const range = { offset, version };
+      count = reader.readIntoBlocking(key, target, range);
+      if (count === undefined && reader.isTurnDue)
+        count = await reader.afterTurn(() => reader.readIntoBlocking(key, target, range));
+    }
+    if (count === undefined) unread.push(index);
+    outcomes.push({ bytes: count ?? 0 });
+  }
+  return join(await readRest(requests, unread, outcomes, (rest) => others(rest, options)));
+}
+
+/**
+ * Reads the rest of a batch, and puts the outcomes in place.
+ * @param unread Which of the requests are left.
+ * @param outcomes Of all requests; changed.
+ */
+async function readRest(
+  requests: readonly ReadRequest[],
+  unread: readonly number[],
+  outcomes: ReadOutcome[],
+  read: (rest: readonly ReadRequest[]) => Promise<readonly ReadOutcome[]>,
+): Promise<readonly ReadOutcome[]> {
+  if (unread.length === 0) return outcomes;
+  const rest = unread.flatMap((index) => requests[index] ?? []);
+  const found = (await read(rest)).values();
+  for (const index of unread) {
+    const { value } = found.next();
+    if (value !== undefined) outcomes[index] = value;
+  }
+  return outcomes;
 }
 
 function areShared(requests: readonly ReadRequest[]): boolean {

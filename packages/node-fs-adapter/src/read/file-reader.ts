@@ -1,68 +1,54 @@
 import fs from 'node:fs';
-import type { StorageDriver } from '@tiered/core';
-import type { OperationOptions } from '@tiered/core';
-import {
-  inRuns,
-  inSingleRanges,
-  versionChanged,
-  type Operation,
-  type ReadIntoOptions,
-  type ReadOptions,
-  type ReadRequest,
-} from '@tiered/core/driver';
-import { allEnded, memoryFor } from '@tiered/core/internal';
-import { BlockingMode } from './blocking-mode.js';
-import { nodeCalls, openForReadingBlocking, readFully, type FileLook, type ReadCalls } from './file-reads.js';
-import { isSame } from '../list/listing.js';
+import type { OperationOptions, StorageDriver } from '@tiered/core';
+import type { ReadIntoOptions, ReadOptions, ReadRequest } from '@tiered/core/driver';
+import { memoryFor } from '@tiered/core/internal';
 import { notAFile } from '../errors.js';
-import { NativeReader } from './native-reader.js';
-import { OpenFiles, type OpenFile } from '../root/open-files.js';
 import type { CheckedFileOptions } from '../options.js';
-import { readFullyBlocking, sizeIn, versionOf } from './thread/file-calls.js';
+import { OpenFiles, type OpenFile } from '../root/open-files.js';
 import type { RootDirectory } from '../root/root-directory.js';
-import { SlowCalls } from './slow-calls.js';
-import { THREADS, type ThreadPool } from './thread-pool.js';
-import { MOST_UNSEEN, PIECE } from './sizes.js';
+import { closeFile } from '../write/file-writes.js';
+import { openForReadingBlocking, readFullyBlocking } from './file-calls.js';
+import { assertFile, mustLookAt, sized } from './file-check.js';
+import { BlockingMode } from './memory-speed.js';
+import { NativeReader } from './native-reader.js';
+import { NodeReader } from './node-reader.js';
+import { PoolQueue } from './pool-queue.js';
+import type { ThreadPool } from './thread-pool.js';
 
 /**
- * Reads files by key, from descriptors that stay open between reads.
- *
- * Where files are remote, each look at one is a request. So a file is opened, read, and looked at once, at
- * the end, if a version was asked for. What is not a regular file turns out when it is read.
+ * Reads files by key, from descriptors that stay open between reads: at once, as long as that is as fast as
+ * memory (see `memory-speed.ts`), else in threads. These are native ones where there are any, and Node's
+ * elsewhere.
  */
 export class FileReader {
   /** The descriptors. */
   readonly files: OpenFiles;
   readonly #driver: StorageDriver;
   readonly #root: () => RootDirectory;
-  readonly #pool: ThreadPool;
   readonly #mode: BlockingMode;
   readonly #native: NativeReader | undefined;
-  readonly #slow: SlowCalls | undefined;
-  readonly #calls: ReadCalls;
-  /**
-   * Memory that no read uses at the moment: one for each read that was under way at the same time, up to as
-   * many as the pool makes.
-   */
-  readonly #scratch: Uint8Array[] = [];
+  readonly #threads: NativeReader | NodeReader;
 
+  /**
+   * @param driver Named in errors.
+   * @param root The root.
+   * @param pool Knows whether the storage answers.
+   * @param options Of the driver.
+   */
   constructor(
     driver: StorageDriver,
     root: () => RootDirectory,
     pool: ThreadPool,
-    { maxOpenFiles, blockingCalls, nativeThreads, workerThreads, clock }: CheckedFileOptions,
+    { maxOpenFiles, blockingCalls, nativeThreads, writable, clock }: CheckedFileOptions,
   ) {
     this.#driver = driver;
     this.#root = root;
-    this.#pool = pool;
-    if (workerThreads > 0) this.#slow = new SlowCalls(clock, workerThreads);
-    this.#calls = this.#slow ?? nodeCalls;
-    this.files = new OpenFiles(maxOpenFiles, {
-      close: (fd) => pool.change(undefined, () => this.#calls.close(fd)),
-    });
+    const files = new OpenFiles(maxOpenFiles, (fd) => pool.change(undefined, () => closeFile(fd)));
+    this.files = files;
     this.#mode = new BlockingMode(clock, pool, blockingCalls);
-    if (nativeThreads > 0)
-      this.#native = new NativeReader(driver, root, pool, this.files, nativeThreads, clock);
+    if (nativeThreads > 0) this.#native = new NativeReader(driver, root, pool, files, nativeThreads, clock);
+    const queue = writable ? undefined : new PoolQueue(clock, driver.name);
+    this.#threads = this.#native ?? new NodeReader(driver, root, pool, files, queue);
   }
 
   /** The most descriptors that are open now. */
@@ -73,19 +59,17 @@ export class FileReader {
   /** The root was opened. */
   open(): void {
     this.#native?.open();
-    this.#slow?.begin();
   }
 
   /**
-   * Closes all that is open, and ends threads. Reads under way in native threads are aborted. Reads in
-   * workers go on, and are waited for.
+   * Closes all that is open, and ends threads. Reads under way in native threads are aborted. Those in Node's
+   * pool go on, and close their file when they end.
    */
   async close(): Promise<void> {
     await Promise.all([this.#native?.close(), this.files.close()]);
-    await this.#slow?.end();
   }
 
-  /** Reads at once; undefined if the thread pool has to do it. */
+  /** Reads at once; undefined if a thread has to do it. */
   readBlocking(key: string, { offset, length, version }: ReadOptions): Uint8Array | undefined {
     return this.#attempt(length, () => {
       const bytes = memoryFor(length, key);
@@ -103,64 +87,24 @@ export class FileReader {
     return this.#attempt(target.byteLength, () => this.#fillBlocking(key, target, offset, version));
   }
 
-  /** Files that blocking reads have opened are closed in the thread pool, which bounds how many they open. */
-  #attempt<T>(length: number, read: () => T): T | undefined {
-    return this.files.isBehind ? undefined : this.#mode.attempt(length, read);
-  }
-
-  /** Reads in the thread pool, or after a turn of the event loop, if `readBlocking` waited for one. */
+  /** Reads in a thread, or after a turn of the event loop, if `readBlocking` waited for one. */
   async read(key: string, options: ReadOptions): Promise<Uint8Array> {
     const read = await this.afterTurn(() => this.readBlocking(key, options));
-    if (read !== undefined) return read;
-    if (this.#native !== undefined) return this.#native.read(key, options);
-    return this.#use('read', key, options, async (file) => {
-      const bytes = memoryFor(await roomFor(file, options, this.#calls), key);
-      return bytes.subarray(0, await this.#fill(file, bytes, options.offset));
-    });
+    return read ?? this.#threads.read(key, options);
   }
 
   /** As `read`, into the caller's memory. */
   async readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
     const read = await this.afterTurn(() => this.readIntoBlocking(key, target, options));
-    if (read !== undefined) return read;
-    if (this.#native !== undefined) return this.#native.readInto(key, target, options);
-    return this.#use('readInto', key, options, (file) => this.#fillFrom(file, key, target, options));
+    return read ?? this.#threads.readInto(key, target, options);
   }
 
   /**
-   * Reads several pieces, as `readInto` reads one range. Opens the file once for each read that is made at
-   * the same time, or less often.
+   * Reads several pieces in threads, as `readInto` reads one range. Opens the file once for each read that is
+   * made at the same time, or less often.
    */
-  async readPieces(request: ReadRequest, options: OperationOptions): Promise<number> {
-    if (this.#native !== undefined) return this.#native.readPieces(request, options);
-    const { requests, joinCounts } = inRuns(request, THREADS);
-    return joinCounts(await allEnded(requests.map((run) => this.#readRun(run, options))));
-  }
-
-  /** Reads pieces one after the other, up to the first that the file cuts short. */
-  #readRun(run: ReadRequest, { signal }: OperationOptions): Promise<number> {
-    const { key, version } = run;
-    return this.#use('readInto', key, { offset: 0, version, signal }, async (file) => {
-      let filled = 0;
-      for (const { target, offset } of inSingleRanges([run]).requests) {
-        signal?.throwIfAborted();
-        const count = await this.#fillFrom(file, key, target, { offset, signal });
-        filled += count;
-        if (count < target.byteLength) break;
-      }
-      return filled;
-    });
-  }
-
-  #fillFrom(file: OpenFile, key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
-    const { offset, signal, progress } = options;
-    if (signal !== undefined && this.#pool.mayLeave) return this.#readByScratch(key, file, target, options);
-    if (progress === undefined) return this.#fill(file, target, offset);
-    return this.#readInPieces(key, file, target, options, undefined);
-  }
-
-  #fill(file: OpenFile, target: Uint8Array, position: number): Promise<number> {
-    return readFully(expected(file), target, position, this.#calls);
+  readPieces(request: ReadRequest, options: OperationOptions): Promise<number> {
+    return this.#threads.readPieces(request, options);
   }
 
   /** Whether a read may not block only because the event loop has to turn first. */
@@ -178,101 +122,22 @@ export class FileReader {
     return read();
   }
 
+  /** The thread pool closes files that blocking reads have opened, which bounds how many they open. */
+  #attempt<T>(length: number, read: () => T): T | undefined {
+    return this.files.isBehind ? undefined : this.#mode.attempt(length, read);
+  }
+
   #fillBlocking(key: string, target: Uint8Array, offset: number, version: string | undefined): number {
     if (version !== undefined) this.files.dropOther(key, version);
-    return this.files.useBlocking(
-      key,
-      () => this.#openBlocking(key, version),
-      (file) => {
-        const count = readFullyBlocking(expected(file), target, offset);
-        if (mustLookAt(file, count)) this.#assertFile('read', key, file, fstatBlocking(file.fd));
-        return count;
-      },
-    );
-  }
-
-  #use<T extends Uint8Array | number>(
-    operation: Operation,
-    key: string,
-    { version, signal }: ReadIntoOptions,
-    read: (file: OpenFile) => Promise<T>,
-  ): Promise<T> {
-    const root = this.#root();
-    return this.#pool.run({ driver: this.#driver.name, operation, key }, signal, () => {
-      if (version !== undefined) this.files.dropOther(key, version);
-      return this.files.use(
-        key,
-        () => open(root, key, version, this.#calls),
-        async (file) => {
-          const result = await read(file);
-          const count = typeof result === 'number' ? result : result.byteLength;
-          if (mustLookAt(file, count))
-            this.#assertFile(operation, key, file, await this.#calls.stat(file.fd));
-          return result;
-        },
-      );
+    const open = () => this.#openBlocking(key, version);
+    return this.files.useBlocking(key, open, (file) => {
+      const count = readFullyBlocking(sized(file), target, offset);
+      if (mustLookAt(file, count)) {
+        const now = fs.fstatSync(file.fd, { bigint: true });
+        assertFile({ driver: this.#driver, files: this.files }, 'read', key, file, now);
+      }
+      return count;
     });
-  }
-
-  /**
-   * Reads into memory of its own, and copies to the caller's. A call that is left behind may write to the
-   * former at any later time.
-   */
-  async #readByScratch(
-    key: string,
-    file: OpenFile,
-    target: Uint8Array,
-    options: ReadIntoOptions,
-  ): Promise<number> {
-    const scratch = this.#scratch.pop() ?? memoryFor(PIECE);
-    try {
-      return await this.#readInPieces(key, file, target, options, scratch);
-    } finally {
-      this.#scratch.push(scratch);
-    }
-  }
-
-  /** Reads piece by piece, and looks at the file before it says that one is there. */
-  async #readInPieces(
-    key: string,
-    file: OpenFile,
-    target: Uint8Array,
-    { offset, signal, progress }: ReadIntoOptions,
-    scratch: Uint8Array | undefined,
-  ): Promise<number> {
-    for (let filled = 0; ;) {
-      const room = target.subarray(filled, filled + PIECE);
-      const piece = scratch?.subarray(0, room.byteLength) ?? room;
-      const count = await this.#fill(file, piece, offset + filled);
-      signal?.throwIfAborted();
-      if (scratch !== undefined) room.set(piece.subarray(0, count));
-      filled += count;
-      if (count < PIECE || filled === target.byteLength) return filled;
-      if (progress === undefined) continue;
-      if (mustLookAt(file, filled)) this.#assertFile('readInto', key, file, await this.#calls.stat(file.fd));
-      signal?.throwIfAborted();
-      progress(filled);
-    }
-  }
-
-  /** Called after the bytes were read, because a file may be changed while it is read. */
-  #assertFile(operation: Operation, key: string, file: OpenFile, now: FileLook): void {
-    if (!now.isFile()) throw notAFile(this.#driver, operation, key);
-    const { version, verified, isVerified } = file;
-    if (version === undefined) return;
-    const isSameVersion = verified === undefined ? version === versionOf(now) : isSame(verified, now);
-    // The name is gone, or belongs to another file. Only the descriptor still leads here.
-    const isUnlinked = now.nlink === 0n;
-    if (isSameVersion && !isUnlinked) {
-      file.isVerified = true;
-      file.verified ??= now;
-      return;
-    }
-    this.files.forget(key);
-    // A file that nobody has found here before was there when its read began; and some file systems count no
-    // links.
-    if (isSameVersion && !isVerified) return;
-    throw versionChanged(this.#driver, operation, key);
   }
 
   #openBlocking(key: string, version: string | undefined): OpenFile {
@@ -286,46 +151,4 @@ export class FileReader {
       throw error;
     }
   }
-}
-
-async function open(
-  root: RootDirectory,
-  key: string,
-  version: string | undefined,
-  calls: ReadCalls,
-): Promise<OpenFile> {
-  const filePath = root.pathOf(key);
-  const fd = await calls.open(filePath);
-  try {
-    await root.assertDescriptorInside(fd, filePath, key);
-    return { fd, version, isVerified: false };
-  } catch (error) {
-    // A file that was only read from loses nothing if this fails.
-    await calls.close(fd).catch(() => undefined);
-    throw error;
-  }
-}
-
-/** Returns a file with its size, if the version tells it. */
-function expected({ fd, version }: OpenFile): { readonly fd: number; readonly size: number } {
-  return { fd, size: sizeIn(version) };
-}
-
-/**
- * Whether the file has to be looked at: to check its version, or, if nothing was read, that it is a file at
- * all.
- */
-function mustLookAt({ version }: OpenFile, count: number): boolean {
-  return version !== undefined || count === 0;
-}
-
-/** Returns the bytes of memory for a read: what was asked for, but not more than there may be. */
-async function roomFor(file: OpenFile, { offset, length }: ReadOptions, calls: ReadCalls): Promise<number> {
-  const { size } = expected(file);
-  const isUnseen = size === Infinity && length > MOST_UNSEEN;
-  return Math.max(0, Math.min(length, (isUnseen ? Number((await calls.stat(file.fd)).size) : size) - offset));
-}
-
-function fstatBlocking(fd: number): fs.BigIntStats {
-  return fs.fstatSync(fd, { bigint: true });
 }

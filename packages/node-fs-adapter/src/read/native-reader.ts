@@ -9,15 +9,19 @@ import {
 } from '@tiered/core/driver';
 import { allEnded, memoryFor, notOpenError } from '@tiered/core/internal';
 import { IoThreads, NativeError } from '@tiered/native';
-import { openIn } from './batch-threads.js';
 import { notAFile } from '../errors.js';
-import { statOf } from './file-reads.js';
+import { sizeIn } from '../file-version.js';
 import { leavesRoot } from '../root/keys.js';
 import type { OpenFile, OpenFiles } from '../root/open-files.js';
-import { sizeIn } from './thread/file-calls.js';
 import type { RootDirectory } from '../root/root-directory.js';
+import { MOST_UNSEEN, PIECE, statOf } from './file-calls.js';
 import type { ThreadPool } from './thread-pool.js';
-import { COPIED_AT_ONCE, MOST_UNSEEN, PIECE } from './sizes.js';
+
+/**
+ * The most bytes that the event loop's thread copies at a time, from a native thread's memory to memory that
+ * may be taken away. Memory that is touched for the first time takes a millisecond for each MiB.
+ */
+const COPIED_AT_ONCE = 4_194_304;
 
 /** A read into memory of the caller's, or of our own. */
 interface Fill extends ReadIntoOptions {
@@ -230,6 +234,15 @@ export class NativeReader {
     if (this.#io === undefined) throw notOpenError(this.#driver.name);
     return this.#io;
   }
+}
+
+/**
+ * Returns the most files that native threads have open. Files that wait for a thread are not open yet, and
+ * those that hang still are.
+ */
+export function openIn(io: IoThreads): number {
+  const { items, left } = io.counts;
+  return items + left;
 }
 
 /** The most bytes of one job: no more than is to be reported, or copied, at a time. */

@@ -71,3 +71,8 @@ export function problemOf(key: string): string | undefined {
   if (isPrivate(segments[0] ?? '')) return `is in ${PRIVATE_DIRECTORY}, which the driver keeps for itself`;
   return undefined;
 }
+
+/** Whether a real path is the root or below it. */
+export function isInside(root: string, realPath: string): boolean {
+  return realPath === root || realPath.startsWith(root.endsWith(path.sep) ? root : root + path.sep);
+}

@@ -1,6 +1,6 @@
 import { Chain } from '@tiered/core/internal';
 import { LRUCache } from 'lru-cache';
-import type { FileLook, ReadCalls } from '../read/file-reads.js';
+import type { FileLook } from '../file-version.js';
 
 /**
  * A file that is open for reading. It was not described yet, because that would be a request where files are
@@ -48,17 +48,17 @@ export class OpenFiles {
   readonly #opening = new Chain<Opening>();
   /** What is in use and not in the cache. */
   readonly #leaving = new Set<Entry>();
-  readonly #calls: Pick<ReadCalls, 'close'>;
+  readonly #closeFile: (fd: number) => Promise<void>;
   readonly #closing = new Set<Promise<void>>();
   #open = 0;
 
   /**
    * @param max Descriptors kept open while nobody uses them; reads under way may hold more.
-   * @param calls Closes descriptors. The event loop never does: a file that was deleted goes with its last
-   * descriptor, and that is a write to the disk.
+   * @param closeFile Closes a descriptor. The event loop never does: a file that was deleted goes with its
+   * last descriptor, and that is a write to the disk.
    */
-  constructor(max: number, calls: Pick<ReadCalls, 'close'>) {
-    this.#calls = calls;
+  constructor(max: number, closeFile: (fd: number) => Promise<void>) {
+    this.#closeFile = closeFile;
     this.#entries = new LRUCache({ max, dispose: (entry) => this.#retire(entry) });
   }
 
@@ -209,7 +209,7 @@ export class OpenFiles {
       this.#open -= 1;
       this.#closing.delete(closing);
     };
-    const closing = this.#calls.close(entry.fd).then(closed, closed);
+    const closing = this.#closeFile(entry.fd).then(closed, closed);
     this.#closing.add(closing);
   }
 }

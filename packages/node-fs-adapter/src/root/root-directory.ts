@@ -1,13 +1,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { TieredError } from '@tiered/core';
-import type { Access } from './access.js';
 import { hasErrno } from '../errors.js';
-import { syncDirectory } from '../write/file-writes.js';
-import { leavesRoot, pathOfKey, PRIVATE_DIRECTORY } from './keys.js';
-import { makeDirectories, makeDirectory, PRIVATE } from './make-directories.js';
 import { isPresent, Presence, presences, removePresence } from '../index-home/presence.js';
-import { isInside } from '../read/thread/file-calls.js';
+import { makeDirectories, makeDirectory, PRIVATE, syncDirectory, type Access } from '../write/file-writes.js';
+import { isInside, leavesRoot, pathOfKey, PRIVATE_DIRECTORY } from './keys.js';
 
 /** Where temporary files are, below the root. */
 const TEMPORARY = path.join(PRIVATE_DIRECTORY, 'tmp');

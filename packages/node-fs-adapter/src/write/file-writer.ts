@@ -3,7 +3,7 @@ import path from 'node:path';
 import { TieredError, type OperationOptions } from '@tiered/core';
 import type { ObjectWriter, Operation, ReadIntoOptions } from '@tiered/core/driver';
 import { invariant } from '@tiered/core/internal';
-import { readFully, statOf } from '../read/file-reads.js';
+import { readFully, statOf } from '../read/file-calls.js';
 import type { ThreadPool } from '../read/thread-pool.js';
 import { closeFile, makeFile, sync, syncDirectory, writeFully } from './file-writes.js';
 import { moveIn, type MoveInOptions } from './move-in.js';

@@ -1,7 +1,31 @@
+/*
+ * The calls by which the driver makes files and directories, with the rights that they are to have, writes,
+ * and syncs.
+ */
 import fs from 'node:fs';
+import path from 'node:path';
 import { promisify } from 'node:util';
-import { modeToSet } from '../root/access.js';
 import { hasErrno } from '../errors.js';
+
+/** Who may read what a driver writes; only the owner may ever change it. */
+export const READERS = ['owner', 'group', 'everyone'] as const;
+
+/** One of `READERS`. */
+export type ReadableBy = (typeof READERS)[number];
+
+/** The modes of files and directories. */
+export interface Access {
+  readonly file: number;
+  readonly directory: number;
+}
+
+const TO_READ: Record<ReadableBy, number> = { owner: 0, group: 0o040, everyone: 0o044 };
+
+/** The mode of directories that are the driver's alone. */
+export const PRIVATE = 0o700;
+
+/** Of a mode, all but the type of the file. */
+const ALL_BITS = 0o7777;
 
 /** `write(2)` takes 2 GiB at most; a round number below that. */
 const MOST_AT_ONCE = 2 ** 30;
@@ -12,6 +36,12 @@ const NEW_FILE = 'wx+';
 const open = promisify(fs.open);
 const fstat = promisify(fs.fstat);
 const fchmod = promisify(fs.fchmod);
+
+/** Returns the modes for a choice of readers. Whoever may read a directory may enter it. */
+export function accessOf(readableBy: ReadableBy): Access {
+  const read = TO_READ[readableBy];
+  return { file: 0o600 | read, directory: PRIVATE | read | (read >> 2) };
+}
 
 /** Makes a file of this mode, whatever the umask is. */
 export async function makeFile(filePath: string, mode: number): Promise<number> {
@@ -24,6 +54,38 @@ export async function makeFile(filePath: string, mode: number): Promise<number> 
     await closeFile(fd);
     throw error;
   }
+}
+
+/** Makes a directory of this mode, whatever the umask is. An existing one stays as it is. */
+export async function makeDirectory(directory: string, mode: number, fsync: boolean): Promise<void> {
+  try {
+    await fs.promises.mkdir(directory, { mode });
+    const toSet = modeToSet(mode, (await fs.promises.stat(directory)).mode);
+    if (toSet !== undefined) await fs.promises.chmod(directory, toSet);
+  } catch (error) {
+    if (!hasErrno(error, 'EEXIST')) throw error;
+  }
+  // Also if another process has made it, because that one may not have synced it yet.
+  if (fsync) await syncDirectory(path.dirname(directory));
+}
+
+/** As `makeDirectory`, with those above it that are missing. @throws errors of the system. */
+export async function makeDirectories(directory: string, mode: number, fsync: boolean): Promise<void> {
+  const stat = await fs.promises.stat(directory).catch((error: unknown) => {
+    if (!hasErrno(error, 'ENOENT')) throw error;
+  });
+  if (stat !== undefined) return;
+  await makeDirectories(path.dirname(directory), mode, fsync);
+  await makeDirectory(directory, mode, fsync);
+}
+
+/**
+ * Returns the mode to set on what was just made and has fewer rights than it was to have, because the umask
+ * took them away; undefined if it has them all. More rights than wanted stay, as on file systems that know no
+ * modes. So do other bits, such as the one by which a directory passes its group on.
+ */
+function modeToSet(wanted: number, has: number): number | undefined {
+  return (wanted & ~has) === 0 ? undefined : (has | wanted) & ALL_BITS;
 }
 
 /** Writes all bytes at a position; callbacks on bare descriptors, as in `readFully`. */

@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { WriteOptions } from '@tiered/core/driver';
 import { notOpenError } from '@tiered/core/internal';
 import { IoThreads, NativeError } from '@tiered/native';
-import { openIn } from '../read/batch-threads.js';
+import { openIn } from '../read/native-reader.js';
 import type { ThreadPool } from '../read/thread-pool.js';
 import { hasErrno } from '../errors.js';
 import { leavesRoot } from '../root/keys.js';

@@ -12,27 +12,6 @@ async function versions(driver: FileSystemDriver): Promise<Map<string, string>> 
   return found;
 }
 
-/** Reads by threads: not before they run, and storage has answered. */
-async function batches(driver: FileSystemDriver): Promise<void> {
-  const started = new Promise<void>((resolve) => {
-    process.once('worker', (worker) => {
-      worker.ref();
-      worker.once('online', resolve);
-    });
-  });
-  const target = new Uint8Array(new SharedArrayBuffer(5));
-  const known = await versions(driver);
-  await driver.readMany([{ key: 'none', offset: 0, target }], {});
-  await started;
-  await driver.readMany([{ key: 'none', offset: 0, target }], {});
-  for (const version of [known, undefined]) {
-    mark(version === undefined ? 'any version' : 'a version');
-    const requests = KEYS.map((key) => ({ key, offset: 0, target, version: version?.get(key) }));
-    const outcomes = await driver.readMany(requests, {});
-    mark(JSON.stringify(outcomes));
-  }
-}
-
 async function reads(driver: FileSystemDriver): Promise<void> {
   const known = await versions(driver);
   mark('a version');
@@ -71,13 +50,11 @@ const driver = new FileSystemDriver({
   writable: what === 'writes',
   fsync: true,
   nativeThreads: 0,
-  readerThreads: 1,
   ...(what === 'blocking' && { blockingCalls: true }),
 });
 mark('opened');
 await driver.open({});
 if (what === 'writes') await writes(driver);
-else if (what === 'batches') await batches(driver);
 else if (what === 'pieces') await pieces(driver);
 else await reads(driver);
 await driver.close();

@@ -1,7 +1,7 @@
 // @ts-check
 import fs from 'node:fs';
 
-// Loaded ahead of everything, in a process and in each of its threads: writes down, in the order in which
+// Loaded ahead of everything: writes down, in the order in which
 // they are made or have ended, the calls of node:fs on what lies below a directory. A line is `name path`, or
 // `name path path`; the end of a call in the thread pool is `name! path`.
 const root = `${process.env['RECORD_ROOT']}/`;
@@ -33,17 +33,6 @@ const ONE = [
   'readdir',
 ];
 const TWO = ['rename', 'link'];
-
-// A file system that asks a server for what others have at hand.
-if (process.env['RECORD_AS'] !== undefined) {
-  const { statfsSync } = fs;
-  fs.statfsSync = /** @type {any} */ (
-    (/** @type {string} */ at) => ({
-      ...statfsSync(at),
-      type: Number(process.env['RECORD_AS']),
-    })
-  );
-}
 
 const calls = /** @type {Record<string, Function>} */ (/** @type {unknown} */ (fs));
 const promises = /** @type {Record<string, Function>} */ (/** @type {unknown} */ (fs.promises));

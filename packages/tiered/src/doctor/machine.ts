@@ -128,7 +128,7 @@ export function threadsSuffice(
   const advice =
     poolThreads >= MANY_THREADS
       ? undefined
-      : 'That is too few for a slow file system: set UV_THREADPOOL_SIZE to 32 or 64 in the environment before Node starts.';
+      : `That is too few for a slow file system. ${native.advice === undefined ? 'Set' : `${native.advice} Or set`} UV_THREADPOOL_SIZE to 32 or 64 in the environment before Node starts.`;
   // Somebody installed it, and expects it to be used.
   return [
     native.tried.length > 0 && /cannot be loaded/.test(found) ? warning(found, advice) : note(found, advice),

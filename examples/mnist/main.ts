@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { formatBytes, isTieredError, systemClock } from '@tiered/core';
+import { native } from '@tiered/native';
 import { checksOf, type Check } from './checks.js';
 import { prepareDataset, type Dataset } from './dataset.js';
 import { DemoError } from './errors.js';
@@ -27,8 +28,8 @@ const QUICK_SAMPLES = 24_000;
 async function demo(options: Options, signal: AbortSignal): Promise<boolean> {
   const { quick, report } = options;
   const start = systemClock.now();
-  // Reads by native threads, if there is a compiler; else it says so.
-  await import('../../packages/native/src-c/build.js');
+  // As `npm ci` does, for clones that are older than their sources.
+  await import('../../tools/c/at-install.js');
   // First, so that a report that cannot be written is known before the work and not after it.
   await mkdir(path.dirname(report), { recursive: true });
   const dataset = await prepareDataset(quick ? QUICK_SAMPLES : SAMPLES, signal);
@@ -74,10 +75,18 @@ async function runAll({ model, seed }: Options, surroundings: Surroundings): Pro
   print(
     `${dataset.samples.toLocaleString('en')} MNIST digits in ${dataset.shards} TFRecord shards, ${formatBytes(dataset.bytes)}.`,
     `Source: ${source.about}.`,
+    readersOfFiles(),
     `Training the ${model} model for ${EPOCHS} epochs under each of ${SETUPS.length} setups, seed ${seed}.`,
     '',
   );
   return runSetups(SETUPS, { ...surroundings, model, seed });
+}
+
+/** Says which threads read files, and what to do if they are few. */
+function readersOfFiles(): string {
+  const state = native();
+  if (state.available) return 'Files are read by native threads (@tiered/native).';
+  return `Files are read by Node's few threads, as native ones are not available: ${state.reason} ${state.advice ?? ''}`.trimEnd();
 }
 
 function line({ promise, ok, seen }: Check): string {

@@ -1,7 +1,6 @@
 import fs from 'node:fs';
 import { expect, it, onTestFinished } from 'vitest';
-import { place, put, temporaryFiles, textOf, withCode } from './helpers.js';
-import { recorded } from './recording.js';
+import { place, put, recorded, temporaryFiles, textOf, withCode } from './helpers.js';
 
 /** The lines that say what changes names, and what is made durable: begun, and done. */
 function ofInterest(lines: readonly string[] = []): string[] {

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { ManualClock } from '@tiered/core/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { ThreadPool } from '../src/read/thread-pool.js';
 import { hang } from './hanging.js';
 import { onLinux, place, put, settledTo, textOf, turn, withCode, type Place } from './helpers.js';
 
@@ -171,5 +172,35 @@ describe.skipIf(onLinux.skip)('[B2] the event loop does not wait', () => {
     expect(await blocks(there, 'c'), 'it took a second').toBe(false);
     await driver.stat('a', {});
     expect(await blocks(there, 'dir/hangs')).toBe(true);
+  });
+});
+
+async function provenPool(mayLeave: boolean): Promise<ThreadPool> {
+  const pool = new ThreadPool(new ManualClock(), mayLeave);
+  expect(pool.isProven).toBe(false);
+  await pool.watch(() => Promise.resolve());
+  expect(pool.isProven).toBe(true);
+  return pool;
+}
+
+describe('[B2] storage whose call was left by an abort', () => {
+  it('has shown nothing, so that the event loop does not wait for it next', async () => {
+    const controller = new AbortController();
+    const pool = await provenPool(true);
+    const left = pool.watchUntilAborted(controller.signal, async () => {
+      controller.abort();
+      // As a native read does, which goes on below.
+      throw controller.signal.reason;
+    });
+    await expect(left).rejects.toBe(controller.signal.reason);
+    expect(pool.isProven).toBe(false);
+  });
+
+  it('has answered where calls are waited for to their end, or nobody aborted', async () => {
+    const source = await provenPool(false);
+    await source.watchUntilAborted(AbortSignal.abort(), () => Promise.resolve());
+    const tier = await provenPool(true);
+    await tier.watchUntilAborted(new AbortController().signal, () => Promise.resolve());
+    expect([source.isProven, tier.isProven]).toEqual([true, true]);
   });
 });

@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import fs from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import type { ErrorCode, StorageDriver } from '@tiered/core';
 import { ManualClock } from '@tiered/core/testing';
 import { FileSystemDriver, type FileSystemDriverOptions } from '@tiered/node-fs-adapter';
@@ -162,4 +164,34 @@ export const onLinux = { skip: process.platform !== 'linux' };
 export function childCommand(script: string, ...args: readonly string[]): [string, string[]] {
   const file = fileURLToPath(new URL(`./children/${script}`, import.meta.url));
   return [process.execPath, ['--conditions=tiered-source', '--import', 'tsx', file, ...args]];
+}
+
+const RECORDER = new URL('children/record-calls.mjs', import.meta.url);
+
+/**
+ * What calls of the file system a process makes on a root: for each of its marks the lines that follow it, as
+ * `children/record-calls.mjs` writes them.
+ */
+export async function recorded(what: string, root: string): Promise<Map<string, string[]>> {
+  const directory = await temporaryDirectory();
+  const file = path.join(directory, 'calls');
+  const [node, args] = childCommand('make-calls.ts', what, root);
+  const env = {
+    ...process.env,
+    RECORD_ROOT: root,
+    RECORD_FILE: file,
+    NODE_OPTIONS: `--import ${fileURLToPath(RECORDER)}`,
+  };
+  try {
+    await promisify(execFile)(node, args, { env });
+    const [, ...sections] = (await fs.readFile(file, 'utf8')).split(/^-- /m);
+    return new Map(
+      sections.map((section) => {
+        const [mark = '', ...lines] = section.trimEnd().split('\n');
+        return [mark, lines];
+      }),
+    );
+  } finally {
+    await fs.rm(directory, { recursive: true });
+  }
 }

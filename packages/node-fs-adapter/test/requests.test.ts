@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { place, putFile, type Place } from './helpers.js';
-import { recorded } from './recording.js';
+import { place, putFile, recorded, type Place } from './helpers.js';
 
 const KEYS = ['a', 'dir/b', 'dir/c'];
 

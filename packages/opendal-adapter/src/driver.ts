@@ -7,14 +7,13 @@ import {
 } from '@tiered/core';
 import { BaseDriver, type Operation, type ReadOptions, type WriteOptions } from '@tiered/core/driver';
 import { configError, invariant, notOpenError, raceAbort } from '@tiered/core/internal';
-import { Calls } from './calls.js';
 import { fromOpenDal, isTaken, kindOf } from './errors.js';
 import { assertKey, listingPath, problemOf } from './keys.js';
 import { Listing } from './listing.js';
 import { assertLocated } from './locations.js';
-import { makeOperator, type OpenDalOperator } from './opendal.js';
+import { readRange, statObject, type Target } from './objects.js';
+import { Calls, makeOperator, type OpenDalOperator } from './opendal.js';
 import { checkedOptions, type CheckedDriverOptions, type OpenDalDriverOptions } from './options.js';
-import { readRange, statObject, type Target } from './ranges.js';
 import { traitsOf, unknownService, type ServiceTraits } from './services.js';
 import { assertAtomicFiles, conflict, noConditions, taken } from './writes.js';
 

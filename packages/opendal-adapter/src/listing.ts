@@ -1,7 +1,7 @@
 import type { ObjectStat } from '@tiered/core';
 import { kindOf } from './errors.js';
+import { describe, isIdentified } from './objects.js';
 import type { OpenDalEntry, OpenDalLister, OpenDalMetadata, OpenDalOperator } from './opendal.js';
-import { describe, isIdentified } from './versions.js';
 
 /** Entries of a page. Bounds memory, and how many `stat` calls are begun at the same time. */
 const PAGE = 500;

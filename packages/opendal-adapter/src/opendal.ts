@@ -1,4 +1,4 @@
-import { TieredError } from '@tiered/core';
+import { TieredError, type Clock } from '@tiered/core';
 
 /** The version that this package is tested with. Later ones are linked against glibc 2.38. */
 const VERSION = '0.49.2';
@@ -125,5 +125,31 @@ async function load(): Promise<OpenDalModule> {
       `The package opendal ${problem}; npm install opendal@${VERSION} (later versions need glibc 2.38).`,
       { cause },
     );
+  }
+}
+
+/** Calls in OpenDAL, which cannot be stopped: aborted ones go on there, and only this waits for them. */
+export class Calls {
+  readonly #running = new Set<Promise<unknown>>();
+
+  /** How many have not ended. */
+  get size(): number {
+    return this.#running.size;
+  }
+
+  /** Counts a call until it ends. */
+  add<T>(call: Promise<T>): Promise<T> {
+    this.#running.add(call);
+    const ended = () => this.#running.delete(call);
+    call.then(ended, ended);
+    return call;
+  }
+
+  /** Waits until all have ended, for at most this many milliseconds. */
+  async end(clock: Clock, ms: number): Promise<void> {
+    if (this.#running.size === 0) return;
+    const timer = new AbortController();
+    await Promise.race([Promise.allSettled(this.#running), clock.sleep(ms, timer.signal)]);
+    timer.abort();
   }
 }

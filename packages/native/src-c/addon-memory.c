@@ -1,4 +1,4 @@
-/* How JavaScript shares memory with other processes. */
+/* Functions of the addon that share memory with other processes. */
 #include "addon.h"
 #include "arguments.h"
 #include "live-objects.h"
@@ -55,7 +55,7 @@ napi_value memory_map(napi_env env, napi_callback_info info) {
   int error = map_memory(fd, length, &address);
   if (error != 0) return number(env, error);
   live_objects++;
-  /* An ArrayBuffer is never given to threads, so that it may be unmapped by the one that it belongs to. */
+  /* Threads are never given an ArrayBuffer, so its own thread may unmap it. */
   if (napi_create_external_arraybuffer(env, address, length, unmap, (void *)length, &buffer) == napi_ok)
     return buffer;
   unmap(env, address, (void *)length);
@@ -120,7 +120,7 @@ napi_value socket_connect(napi_env env, napi_callback_info info) {
   if (!get_memory(env, arguments.values[1], &greeting))
     return nothing(throw_type(env, "expected a Uint8Array that is not detached"));
   if (!get_text(env, arguments.values[0], &path, &length)) return NULL;
-  /* What is behind a NUL would not be looked at, and an empty path is another kind of address. */
+  /* The system ignores all behind a NUL, and takes an empty path for another kind of address. */
   napi_value fd = NULL;
   if (length == 0 || strlen(path) != length) throw_type(env, "expected a path");
   else fd = number(env, connect_to(path, greeting.data, greeting.length));

@@ -1,4 +1,4 @@
-/* How JavaScript asks for reads. */
+/* Functions of the addon that read. */
 #include "addon.h"
 #include "arguments.h"
 #include "environment.h"
@@ -81,7 +81,7 @@ static bool set_memories(napi_env env, struct reads *reads, napi_value keep, uin
   for (uint32_t i = 0; i < count; i++) {
     if (!get_memory_at(env, keep, KEPT_MEMORIES + i, &reads->memories[i])) return false;
     if (is_fixed) reads->memories[i].is_fixed = true;
-    /* What threads may hang with they read by way of memory of their own. */
+    /* Threads that may hang read by way of memory of their own. */
     if (reads->memories[i].is_fixed && !reads->job.pool->may_hang) reads->job.is_direct = true;
   }
   return true;
@@ -110,7 +110,7 @@ napi_value read_files(napi_env env, napi_callback_info info) {
   size_t length;
   if (!get_arguments(env, info, 8, &arguments)) return NULL;
   napi_value *values = arguments.values;
-  /* First what may run JavaScript. */
+  /* First the calls that may run JavaScript. */
   if (!get_array(env, values[5], KEPT_MEMORIES + 1, &keep, &kept)) return NULL;
   if ((pool = get_pool(env, values[0])) == NULL || !get_whole(env, values[1], MOST_WHOLE, &id)) return NULL;
   if (!get_whole(env, values[3], MOST_ITEMS, &count)) return NULL;
@@ -158,7 +158,7 @@ napi_value read_piece(napi_env env, napi_callback_info info) {
                   get_text(env, values[4], &reads->text, &text_length);
   if (is_ready && text_length > 0) reads->reads[0].version = reads->text;
   if (is_ready) reads->reads[0].target.length = reads->memories[0].length;
-  /* A thread that hangs would use the number when the file is closed, and another one has it. */
+  /* A thread that hangs would use the number after the file was closed, and of another file by then. */
   if (is_ready && pool->may_hang) reads->fd = fcntl((int)fd, F_DUPFD_CLOEXEC, 0);
   if (reads->fd < 0) reads->fd = -errno;
   reads->owns_fd = is_ready && pool->may_hang && reads->fd >= 0;
@@ -185,7 +185,7 @@ napi_value open_file(napi_env env, napi_callback_info info) {
   struct open_file *opening = new_open_file(pool, id);
   if (opening == NULL) return nothing(throw_range(env, "there is no memory"));
   bool is_ready = get_text(env, values[2], &opening->key, &key_length);
-  /* What is behind a NUL would not be looked at. */
+  /* The system ignores all behind a NUL. */
   if (is_ready && strlen(opening->key) != key_length) is_ready = throw_range(env, "a key has no NUL");
   submit(env, pool, &opening->job, keep, is_ready);
   return NULL;

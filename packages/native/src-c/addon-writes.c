@@ -1,4 +1,4 @@
-/* How JavaScript asks for writes. */
+/* Functions of the addon that write. */
 #include "addon.h"
 #include "arguments.h"
 #include "environment.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes in all; parts that may be taken away are copied. */
+/* Returns the bytes in all. Copies parts that may be taken away. */
 static bool set_parts(napi_env env, struct write_file *job, napi_value keep, uint32_t count, bool is_fixed,
                       double *bytes) {
   job->parts = calloc(count + 1, sizeof *job->parts);

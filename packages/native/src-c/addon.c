@@ -38,7 +38,7 @@ static napi_value open_pool(napi_env env, napi_callback_info info) {
   return id;
 }
 
-/* stop(pool): its threads end when there is nothing to do; -1 is told when they have. */
+/* stop(pool): its threads end when there is nothing to do, and JavaScript is told -1 then. */
 static napi_value stop(napi_env env, napi_callback_info info) {
   struct arguments arguments;
   struct pool *pool;
@@ -51,7 +51,7 @@ static napi_value stop(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-/* release(pool): it is gone. */
+/* release(pool): ends it for JavaScript. */
 static napi_value release(napi_env env, napi_callback_info info) {
   struct arguments arguments;
   struct pool *pool;
@@ -61,7 +61,7 @@ static napi_value release(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-/* goOn(pool): the event loop has turned since -2 was told. */
+/* goOn(pool): called after the event loop has turned, which -2 asked for. */
 static napi_value call_go_on(napi_env env, napi_callback_info info) {
   struct arguments arguments;
   struct pool *pool;
@@ -85,8 +85,7 @@ static napi_value change_threads(napi_env env, napi_callback_info info) {
 }
 
 /*
- * counts(pool, Float64Array): threads, those of them that are idle, those that were left with something, and
- * items under way.
+ * counts(pool, Float64Array): threads, idle threads, threads left with an aborted item, and items under way.
  */
 static napi_value counts(napi_env env, napi_callback_info info) {
   struct arguments arguments;
@@ -114,7 +113,8 @@ static napi_value live(napi_env env, napi_callback_info info) {
 }
 
 /*
- * abort(pool, id): the job is told as ended as soon as nothing uses its memory. One that has ended is none.
+ * abort(pool, id): the job is told as ended as soon as nothing uses its memory. A job that has ended is left
+ * alone.
  */
 static napi_value abort_job(napi_env env, napi_callback_info info) {
   struct arguments arguments;

@@ -1,4 +1,4 @@
-/* The functions that give jobs away, and those that share memory. */
+/* Functions of the addon for reads, writes and shared memory. */
 #ifndef TIERED_ADDON_H
 #define TIERED_ADDON_H
 

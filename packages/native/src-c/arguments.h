@@ -1,6 +1,6 @@
 /*
- * What JavaScript hands over, checked. Each of these throws a TypeError or a RangeError and returns false if
- * it is wrong.
+ * Checks of arguments from JavaScript. Each throws a TypeError or a RangeError for a wrong one, and returns
+ * false.
  */
 #ifndef TIERED_ARGUMENTS_H
 #define TIERED_ARGUMENTS_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #define MOST_ARGUMENTS 8
-/* The largest integer up to which JavaScript has them all. */
+/* The largest safe integer of JavaScript. */
 #define MOST_WHOLE 9007199254740991.0
 
 struct arguments {
@@ -21,7 +21,7 @@ struct arguments {
 
 bool throw_type(napi_env env, const char *message);
 bool throw_range(napi_env env, const char *message);
-/* What a function returns that threw. */
+/* The result of a function that threw. */
 napi_value nothing(bool thrown);
 bool get_arguments(napi_env env, napi_callback_info info, size_t count, struct arguments *arguments);
 /* A whole number from 0 to `most`. */

@@ -8,7 +8,7 @@
 #include "threads.h"
 #include <stdlib.h>
 
-/* What JavaScript is told that is of no job. */
+/* Numbers that JavaScript is told in place of a job's. */
 enum { THREADS = -1, TURN = -2 };
 
 struct environment {
@@ -109,7 +109,7 @@ void go_on(napi_env env, struct pool *pool) {
   pool->awaits_turn = false;
   pool->copied = 0;
   hold_pool(pool);
-  /* Looked up anew each time: whoever is told may release the pool. */
+  /* Looked up anew each time: the callback may release the pool. */
   while (environment_of(env)->pools[id] == pool && (job = job_with_rest(pool)) != NULL) {
     if (pool->copied >= COPIED_A_TURN) {
       await_turn(env, pool);
@@ -176,7 +176,7 @@ void release_pool(struct pool *pool) {
   napi_release_threadsafe_function(wake, napi_tsfn_abort);
 }
 
-/* ---- giving jobs away ---- */
+/* ---- jobs ---- */
 
 static bool throw_busy(napi_env env, const char *code, const char *message) {
   napi_throw_error(env, code, message);

@@ -18,13 +18,13 @@ bool make_environment(napi_env env);
 struct pool *get_pool(napi_env env, napi_value id);
 /* Gives a pool a number; false, and thrown, if that cannot be. */
 bool add_pool(napi_env env, struct pool *pool, napi_value deliver);
-/* The pool is gone for the environment, and so is all that it still had to do. */
+/* Ends a pool for the environment, with all that it still had to do. */
 void release_pool(struct pool *pool);
-/* The event loop has turned: tells what was left to tell. */
+/* Tells JavaScript the rest, after the event loop has turned. */
 void go_on(napi_env env, struct pool *pool);
 /* The job of a number, as long as it is under way; NULL if there is none. */
 struct job *job_of(struct pool *pool, double id);
-/* Gives a job to the threads if it is ready; else, or if it cannot be given, which is thrown, destroys it. */
+/* Gives a job to the threads if it is ready. Else, or if that fails, which is thrown, destroys it. */
 void submit(napi_env env, struct pool *pool, struct job *job, napi_value keep, bool is_ready);
 
 #endif

@@ -36,7 +36,7 @@ bool begin_commit(struct job *job) {
 }
 
 void let_go(struct thread *self) {
-  /* Nothing of a file that was only read from is lost if this fails. */
+  /* A file that was only read from loses nothing if this fails. */
   if (self->kept_fd >= 0) close(self->kept_fd);
   self->kept_fd = -1;
   self->kept_key = NULL;

@@ -1,4 +1,4 @@
-/* What a kind of job has in a thread, while that does one of its items. */
+/* Functions for a kind of job, to be called in a thread while it does one of its items. */
 #ifndef TIERED_IN_THREAD_H
 #define TIERED_IN_THREAD_H
 
@@ -12,7 +12,7 @@ bool is_abandoned(struct job *job);
 bool begin_use(struct job *job, struct thread *self);
 void end_use(struct job *job, struct thread *self);
 /*
- * From here to the end of the item an abort waits, because what is done cannot be taken back. False if the
+ * Begins something that cannot be taken back: an abort waits from here to the end of the item. False if the
  * job was abandoned.
  */
 bool begin_commit(struct job *job);

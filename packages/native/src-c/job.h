@@ -1,7 +1,6 @@
 /*
- * A job: some items of work for the threads of a pool, such as the files of a batch. Its kind says what is
- * done; everything else, who does it, when it has ended and what an abort means, is the same for all kinds
- * (threads.c).
+ * A job: some items of work for the threads of a pool, such as the files of a batch. Its kind does the work.
+ * Threads, ends and aborts are the same for all kinds (threads.c).
  */
 #ifndef TIERED_JOB_H
 #define TIERED_JOB_H
@@ -14,10 +13,10 @@
 struct job;
 struct pool;
 
-/* What a thread has of its own while it runs. */
+/* State of a thread. */
 struct thread {
   struct pool *pool;
-  /* Memory that nobody else knows; made when it is first needed. */
+  /* Memory of its own; made when it is first needed. */
   uint8_t *scratch;
   /* Whether it holds the memory of the job that it works on: see begin_use. */
   bool is_using;
@@ -34,36 +33,36 @@ struct job_kind {
    * which they ended. Returns how far it came: it stops once the pool has copied enough for this turn.
    */
   uint32_t (*deliver)(napi_env env, struct job *job, napi_value keep, uint32_t from, uint32_t to);
-  /* Frees what it owns, anywhere; the job itself as well. */
+  /* In any thread: frees the job and all that it owns. */
   void (*destroy)(struct job *job);
 };
 
 struct job {
   const struct job_kind *kind;
   struct pool *pool;
-  /* How JavaScript calls it. */
+  /* The number by which JavaScript knows it. */
   double id;
   uint32_t count;
   /* Whether threads use memory of JavaScript all the time that they work on an item. */
   bool is_direct;
   /* Whether JavaScript is told of items before all are done. */
   bool has_progress;
-  /* A JavaScript array that keeps alive whatever memory threads use; of the environment's thread. */
+  /* A JavaScript array that keeps alive the memory that threads use; of the environment's thread. */
   napi_ref keep;
   bool is_settled;
   uint32_t told;
   /* Whether there is something to tell in the next turn of the event loop. */
   bool has_rest;
-  /* What threads had taken for it, waiting in the queue left out, when progress_of was called last. */
+  /* Nanoseconds of threads, without the wait in the queue, at the last call of progress_of. */
   uint64_t told_busy_ns;
   struct job *previous, *next;
 
-  /* What follows is under the lock of the pool. */
+  /* The rest needs the lock of the pool. */
   uint32_t begun, done;
   /* Threads that work on it, and those of them that use its memory. */
   uint32_t workers, users;
   bool is_queued, is_posted, is_abandoned;
-  /* Whether something is being done that cannot be taken back: see begin_commit. */
+  /* Whether a thread does something that cannot be taken back: see begin_commit. */
   bool is_committing;
   uint32_t references;
   struct job *queued_after, *posted_after;
@@ -77,7 +76,7 @@ struct job {
  * False if there is no memory. `room` is the size of the whole kind of job, which begins with a `struct job`.
  */
 struct job *new_job(size_t room, const struct job_kind *kind, struct pool *pool, double id, uint32_t count);
-/* Frees what new_job made; the last thing that `destroy` does. */
+/* Frees a job of new_job; the last thing that `destroy` does. */
 void free_job(struct job *job);
 
 #endif

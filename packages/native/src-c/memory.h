@@ -3,9 +3,8 @@
  *
  * A SharedArrayBuffer stays where it is as long as somebody holds it, so threads use it directly. An
  * ArrayBuffer may be transferred or made smaller at any time, which frees its memory under a thread: threads
- * never see one, unless who lends it says that it stays. What is read goes to memory of our own, and is
- * copied by the environment's thread if the buffer is still there; what is written was copied before, unless
- * it stays.
+ * never see one, unless its lender promises that it stays. Reads go to memory of our own, from which the
+ * environment's thread copies if the buffer is still there. Bytes to write are copied before.
  */
 #ifndef TIERED_MEMORY_H
 #define TIERED_MEMORY_H
@@ -19,7 +18,7 @@ struct memory {
   uint8_t *data;
   size_t length;
   bool is_shared;
-  /* Whether it stays where it is, as what is shared does. */
+  /* Whether it stays where it is, as shared memory does. */
   bool is_fixed;
 };
 

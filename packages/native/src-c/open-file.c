@@ -10,7 +10,7 @@ static int64_t run(struct job *job, uint32_t item, struct thread *self) {
   struct open_file *opening = (struct open_file *)job;
   int fd = open_inside(&job->pool->root, opening->key, READ_FLAGS);
   if (fd < 0) return meaning_of(fd);
-  /* Of whoever asks first: of JavaScript, or, if nobody waits any more, of the end of the job. */
+  /* JavaScript takes it, or, if nobody waits any more, the end of the job closes it. */
   opening->fd = fd;
   return 0;
 }

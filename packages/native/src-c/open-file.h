@@ -11,7 +11,7 @@ struct open_file {
   int fd;
 };
 
-/* Without its key, which the caller fills in; NULL if there is no memory. */
+/* The caller fills in the key; NULL if there is no memory. */
 struct open_file *new_open_file(struct pool *pool, double id);
 
 /* In the array that a job keeps: room for the descriptor, or the code of a failure, as Float64Array. */

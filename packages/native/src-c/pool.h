@@ -1,4 +1,4 @@
-/* What the threads of a pool and its environment share; threads.c opens with how they work together. */
+/* State that the threads of a pool share with its environment; threads.c opens with the whole picture. */
 #ifndef TIERED_POOL_H
 #define TIERED_POOL_H
 
@@ -6,7 +6,7 @@
 #include "root.h"
 #include <pthread.h>
 
-/* Once so many bytes were copied in the environment's thread, the event loop turns before more are. */
+/* The most bytes that the environment's thread copies in one turn of the event loop. */
 #define COPIED_A_TURN ((size_t)8 << 20)
 
 struct pool {
@@ -32,10 +32,7 @@ struct pool {
   pthread_cond_t work;
   /* No thread uses memory of an abandoned job any more. */
   pthread_cond_t unused;
-  /*
-   * Threads that there are to be; that there are; that wait for work; and that may hang with a job that was
-   * abandoned.
-   */
+  /* Threads: how many are wanted, alive, idle, and left with an abandoned job, where they may hang. */
   uint32_t wanted, alive, idle, left;
   bool is_stopping;
   /* Whether the environment cannot be called any more. */
@@ -52,7 +49,7 @@ void hold_pool(struct pool *pool);
 void drop_pool(struct pool *pool);
 void drop_job(struct pool *pool, struct job *job);
 
-/* What follows is for whoever holds the lock. */
+/* The rest needs the lock of the pool. */
 
 void drop_job_locked(struct job *job);
 /* The queue holds jobs with items that nobody has begun. */

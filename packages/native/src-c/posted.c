@@ -27,7 +27,7 @@ struct job *take_posted(struct pool *pool, bool *has_ended) {
   return posted;
 }
 
-/* Whether nobody waits for a job any more, and nothing of it has to be waited for. */
+/* Whether a job was abandoned, and no thread uses its memory or commits. */
 static bool is_unused(const struct job *job) {
   return job->is_abandoned && job->users == 0 && !job->is_committing;
 }

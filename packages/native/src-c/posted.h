@@ -1,4 +1,4 @@
-/* The way back to JavaScript: jobs that have something to tell, and who is woken for that. */
+/* The way back to JavaScript: jobs that have something to tell, and its wake-up. */
 #ifndef TIERED_POSTED_H
 #define TIERED_POSTED_H
 
@@ -9,11 +9,11 @@ struct job *take_posted(struct pool *pool, bool *has_ended);
 /* How far a job has come, which was taken by take_posted or not: items done, and whether it has ended. */
 uint32_t progress_of(struct pool *pool, struct job *job, bool was_taken, bool *is_over);
 
-/* What follows is for whoever holds the lock. */
+/* The rest needs the lock of the pool. */
 
 /* Wakes the environment, once until it comes. */
 void notify(struct pool *pool);
-/* Has a job tell what it has to tell. */
+/* Puts a job among those that have something to tell. */
 void post(struct pool *pool, struct job *job);
 /* A job that was abandoned is told as ended, once no thread uses its memory. */
 void tell_if_unused(struct pool *pool, struct job *job);

@@ -18,11 +18,11 @@
 struct source {
   int fd;
   uint64_t offset;
-  /* UNKNOWN_SIZE, or what saves the read that finds the end. */
+  /* UNKNOWN_SIZE, or the size, which saves the read that finds the end. */
   uint64_t size;
 };
 
-/* Fills memory from a file; the bytes read, fewer only at the end of the file, or a negative errno. */
+/* Fills memory from a file. Returns the bytes read, fewer only at its end, or a negative errno. */
 static int64_t fill(const struct source *source, uint8_t *target, size_t length) {
   size_t filled = 0;
   while (filled < length && source->offset + filled < source->size) {
@@ -44,8 +44,8 @@ int64_t read_at_once(int fd, uint8_t *target, size_t length, uint64_t offset) {
 }
 
 /*
- * So that whoever abandons the job has the target back at once, even if the storage hangs: straight into it
- * what is in memory already, the rest by way of memory of the thread.
+ * Fills a target that an abort gives back at once, even if the storage hangs. Bytes that are in memory go
+ * straight into it, and the rest goes by way of memory of the thread.
  */
 static int64_t fill_carefully(struct job *job, struct source source, uint8_t *target, size_t length,
                               struct thread *self) {
@@ -71,7 +71,7 @@ static int64_t fill_carefully(struct job *job, struct source source, uint8_t *ta
   }
 }
 
-/* How the bytes of a job come to their place. */
+/* The way of a job's bytes to their place. */
 struct filling {
   struct job *job;
   struct thread *self;
@@ -85,7 +85,7 @@ static int64_t fill_range(const struct filling *filling, const struct source *so
   return fill_carefully(filling->job, *source, target, length, filling->self);
 }
 
-/* One behind the other, up to the first that the file cuts short. */
+/* Reads pieces one after the other, up to the first that the file cuts short. */
 static int64_t fill_pieces(const struct filling *filling, const struct source *source, uint8_t *target,
                            const struct read *read) {
   size_t filled = 0;
@@ -112,7 +112,7 @@ static int64_t fill_target(struct reads *job, struct read *read, struct source s
   return fill_range(&filling, &source, target, length);
 }
 
-/* What the file itself says, afterwards, because it may be changed while it is read. */
+/* Looks at the file after the read, because it may be changed meanwhile. */
 static int64_t check(int fd, const char *version, int64_t count, bool *is_linked) {
   struct stat stat;
   if (fstat(fd, &stat) < 0) return -errno;
@@ -125,7 +125,7 @@ int64_t meaning_of(int64_t outcome) {
   return outcome == -EISDIR || outcome == -ESPIPE || outcome == -ENXIO ? NOT_A_FILE : outcome;
 }
 
-/* Without a version only what is empty may be no file at all. */
+/* Without a version, only an empty read may be of something that is no file. */
 static bool must_check(const struct read *read, int64_t outcome) {
   return outcome == 0 || (outcome > 0 && read->version != NULL);
 }
@@ -177,7 +177,7 @@ static int64_t read_piece(struct job *job, uint32_t item, struct thread *self) {
 
 /* ---- back in the environment's thread ---- */
 
-/* Copies what was read to where it belongs, if that is still there. */
+/* Copies the bytes read to their target, if that is still there. */
 static int64_t copy(napi_env env, struct pool *pool, struct read *read, napi_value keep, int64_t outcome) {
   napi_value view;
   struct memory memory;
@@ -208,7 +208,7 @@ static uint32_t deliver(napi_env env, struct job *job, napi_value keep, uint32_t
     if (job->pool->copied >= COPIED_A_TURN) return at;
     uint32_t item = job->finished[at];
     int64_t outcome = copy(env, job->pool, &reads->reads[item], keep, job->outcomes[item]);
-    /* Asked for anew each time: whoever has it may have given it away. */
+    /* Asked for anew each time: JavaScript may have given it away. */
     if (napi_get_typedarray_info(env, view, &type, &length, (void **)&outcomes, NULL, NULL) != napi_ok)
       return to;
     if (type != napi_float64_array || length <= 2 * (size_t)job->count) return to;

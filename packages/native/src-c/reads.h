@@ -6,18 +6,18 @@
 #include "memory.h"
 #include <fcntl.h>
 
-/* Opening must neither follow into waiting for a FIFO's writer nor take a terminal over. */
+/* Opening must not wait for the writer of a FIFO, and not take over a terminal. */
 #define READ_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
 /*
- * What is in memory already, up to 1 GiB of it: a count, or a negative errno, -EAGAIN among them if it would
- * wait for the storage.
+ * Reads bytes that are in memory already, up to 1 GiB. Returns a count, or a negative errno: -EAGAIN if it
+ * would wait for the storage.
  */
 int64_t read_at_once(int fd, uint8_t *target, size_t length, uint64_t offset);
-/* What the system says of directories, FIFOs and sockets. */
+/* Returns NOT_A_FILE for the errors of directories, FIFOs and sockets, and others as they are. */
 int64_t meaning_of(int64_t outcome);
 
-/* What is read, and to where. */
+/* A read of a range, or of pieces, into one target. */
 struct read {
   /* In the text of the job; NULL for a file that is open. */
   const char *key;

@@ -21,7 +21,7 @@ struct how {
 #define NO_MAGIC_LINKS 0x02
 #define BENEATH 0x08
 
-/* As much of `struct statx` as is looked at. */
+/* The part of `struct statx` that is used. */
 struct look {
   uint8_t before[32];
   uint64_t ino;
@@ -30,7 +30,7 @@ struct look {
   uint8_t after[112];
 };
 #define ONLY_INO 0x100
-/* What the kernel has at hand, without a request to a server. */
+/* The kernel answers without a request to a server. */
 #define DONT_SYNC 0x4000
 
 #define DIRECTORY_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
@@ -78,7 +78,7 @@ static bool is_below(const char *root, const char *path) {
   return path[length] == '\0' || path[length] == '/' || (length > 0 && root[length - 1] == '/');
 }
 
-/* Opens first, and then asks the kernel where that is, so that nobody can put a link in between. */
+/* Opens first, and then asks the kernel for the path, so that nobody can put a link in between. */
 static int open_and_ask(const struct root *root, const char *key, int flags) {
   char path[PATH_MAX], link[sizeof "/proc/self/fd/" + 11];
   int length = snprintf(path, sizeof path, "%s/%s", root->path, key);
@@ -89,7 +89,7 @@ static int open_and_ask(const struct root *root, const char *key, int flags) {
   if (fd < 0) return -errno;
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
   ssize_t count = readlink(link, path, sizeof path - 1);
-  /* Without procfs it cannot be shown to be inside. */
+  /* Without procfs nothing shows that it is inside. */
   if (count >= 0) path[count] = '\0';
   if (count >= 0 && is_below(root->path, path)) return fd;
   close(fd);
@@ -100,7 +100,7 @@ static int look_at(int fd, const char *path, struct look *found) {
   return (int)syscall(SYS_statx, fd, path, AT_EMPTY_PATH | DONT_SYNC, ONLY_INO, found);
 }
 
-/* Of sandboxes that know no statx. */
+/* For sandboxes that know no statx. */
 static int leads_elsewhere_by_stat(const struct root *root) {
   struct stat held, now;
   if (fstat(root->fd, &held) < 0) return 0;
@@ -138,7 +138,7 @@ int open_inside(struct root *root, const char *key, int flags) {
   if (elsewhere > 0) elsewhere = reopen(root);
   if (elsewhere < 0) return elsewhere;
   int fd = open_beneath(root, key, flags);
-  /* An absolute link is refused, wherever it leads; and what is renamed meanwhile may be. */
+  /* The kernel refuses absolute links, wherever they lead, and sometimes paths that are renamed meanwhile. */
   if (fd == -EXDEV || fd == -EAGAIN) return open_and_ask(root, key, flags);
   return fd;
 }

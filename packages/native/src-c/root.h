@@ -20,7 +20,7 @@ void close_root(struct root *root);
 /* Whether a key is a path below the root: not empty, not absolute, without `..`. */
 bool is_key(const char *key);
 /*
- * A descriptor of what is at a key, or a code: OUTSIDE, INVALID_KEY, or a negative errno. O_CREAT must not be
+ * Opens a key. Returns a descriptor or a code: OUTSIDE, INVALID_KEY, or a negative errno. O_CREAT must not be
  * among the flags.
  */
 int open_inside(struct root *root, const char *key, int flags);

@@ -29,7 +29,7 @@ int make_memory(size_t length) {
   return fd;
 }
 
-/* What is sealed cannot be cut. Of huge pages there may be none when one is touched. */
+/* Sealed, so that nobody can cut it, and on tmpfs, because huge pages may run out at the first touch. */
 static int is_lasting(int fd, size_t length) {
   struct stat stat;
   struct statfs system;

@@ -12,24 +12,24 @@
 /* Beyond this it is a mistake. */
 #define MOST_SHARED (1024.0 * 1024 * 1024)
 
-/* The descriptor of new memory that nobody can make smaller, under whoever has mapped it, or larger. */
+/* Makes memory that nobody can make smaller or larger, and returns its descriptor. */
 int make_memory(size_t length);
 /*
- * Maps all of it. Memory that could be taken away again is refused, because whoever touches it then is
- * killed.
+ * Maps all of it. Refuses memory that could be taken away again, because that would kill a process which
+ * touches it.
  */
 int map_memory(int fd, size_t length, void **address);
 /* Gives its pages back to the system; it stays mapped, and is all zeros. */
 int empty_memory(void *address, size_t length);
 
-/* Gives a descriptor to who has the other end of a connected UNIX domain socket. Waits for nothing. */
+/* Sends a descriptor to the other end of a connected UNIX domain socket. Waits for nothing. */
 int give_descriptor(int socket, int fd);
 /* The descriptor that came on a socket. Waits for nothing. */
 int take_descriptor(int socket);
 
 /* A socket that is connected to a path and has sent a greeting. Waits for nothing. */
 int connect_to(const char *path, const uint8_t *greeting, size_t length);
-/* The user who listens at the other end of it. */
+/* The user of the process at its other end. */
 int64_t user_behind(int socket);
 
 #endif

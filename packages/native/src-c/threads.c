@@ -8,24 +8,24 @@
  *
  * The parts. The *queue* (pool.c) holds jobs with items that nobody has begun. A *thread* takes an item of
  * the first one, does it (with in-thread.c), and takes the next; with each item that it takes while there are
- * more it wakes or starts one other thread, so that who gives a job away pays for one wake-up only. *Posted*
- * (posted.c) are jobs that have something to tell; a threadsafe function wakes the environment, once for
- * whatever is posted until it comes.
+ * more it wakes or starts one other thread, so that a job costs its giver one wake-up only. *Posted*
+ * (posted.c) are jobs that have something to tell; a threadsafe function wakes the environment once for all
+ * that are posted until it comes.
  *
  * Everything is under one lock, which is taken once a file: that costs 0.1 us where a file costs 8 us or
  * more.
  *
  * Invariants.
  * - Memory of JavaScript is used only by a thread that is counted in `users` of its job, and a job is told as
- *   ended only when there are none. So whoever was told, and the end of an environment waits for the same,
- *   can free or reuse that memory.
+ *   ended only when there are none. So JavaScript can free or reuse that memory once it was told. The end of
+ *   an environment waits for the same.
  * - An item is begun only while its job is in the queue, and an abandoned job leaves the queue at once.
  * - A thread that works on an abandoned job may hang. It counts as `left` until it returns, and others may be
  *   started in its place, up to MOST_THREADS.
  * - Nothing of the environment is called once `is_gone` is set, which the environment's thread does under the
  *   lock.
- * - Jobs and pools are counted by reference, and freed by whoever drops the last; nothing waits for a thread
- *   to end. So the library must never be unloaded: it is linked with -z nodelete.
+ * - Jobs and pools are counted by reference, and freed with the last one; nothing waits for a thread to end.
+ *   So the library must never be unloaded: it is linked with -z nodelete.
  */
 #include "threads.h"
 #include "in-thread.h"
@@ -58,7 +58,7 @@ static int start_another(struct pool *pool) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  /* Some systems put what is local to threads there as well, and say how much that is. */
+  /* Some systems put thread-local data there as well, and say how large it is. */
   long least = sysconf(_SC_THREAD_STACK_MIN);
   pthread_attr_setstacksize(&attributes, STACK + (least > 0 ? (size_t)least : 0));
   /* Signals are for the threads of Node. */
@@ -85,7 +85,7 @@ static struct timespec after_idle_time(const struct pool *pool) {
   return (struct timespec){until.tv_sec + 1, until.tv_nsec - 1000000000L};
 }
 
-/* Whether there is something to do, waited for; false if the thread is to end. */
+/* Waits for something to do; false if the thread is to end. */
 static bool wait_for_work(struct pool *pool) {
   bool is_late = false;
   struct timespec until = {0};
@@ -121,7 +121,7 @@ static void end_item(struct pool *pool, struct job *job, uint32_t item, int64_t 
                      struct thread *self) {
   job->workers--;
   pool->left -= job->is_abandoned;
-  /* Else who waited may have been told that it is over, and must not see it end in another way. */
+  /* Else JavaScript may have been told that the item is over, and must not see it end in another way. */
   if (!job->is_abandoned || self->is_using || job->is_committing) {
     job->outcomes[item] = outcome;
     job->finished[job->done++] = item;
@@ -134,10 +134,10 @@ static void end_item(struct pool *pool, struct job *job, uint32_t item, int64_t 
 }
 
 /*
- * Who is woken does not take the core from whoever woke it: that is the event loop's thread, which would
- * stand still for as long as a file takes. Where the system has no such thing nothing is changed.
+ * A woken worker must not preempt its waker: that is the event loop's thread, which would stand still for as
+ * long as a file takes. Systems without such a policy are left alone.
  */
-static void yield_to_others(void) {
+static void yield_to_waker(void) {
 #ifdef SCHED_BATCH
   pthread_setschedparam(pthread_self(), SCHED_BATCH, &(struct sched_param){0});
 #endif
@@ -146,7 +146,7 @@ static void yield_to_others(void) {
 static void *work(void *argument) {
   struct pool *pool = argument;
   struct thread self = {.pool = pool, .kept_fd = -1};
-  yield_to_others();
+  yield_to_waker();
   pthread_mutex_lock(&pool->lock);
   while (wait_for_work(pool)) {
     struct job *job = pool->queue;
@@ -178,7 +178,7 @@ static void *work(void *argument) {
   return NULL;
 }
 
-/* ---- what the environment asks for ---- */
+/* ---- calls of the environment ---- */
 
 int start_job(struct pool *pool, struct job *job) {
   pthread_mutex_lock(&pool->lock);
@@ -195,7 +195,7 @@ static void abandon_job_locked(struct pool *pool, struct job *job) {
   dequeue(pool, job);
   pool->left += job->workers;
   tell_if_unused(pool, job);
-  /* Others may do what those would have done that are left with it. */
+  /* Other threads may take the place of those that are left with the job. */
   start_another(pool);
 }
 

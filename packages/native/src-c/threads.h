@@ -1,4 +1,4 @@
-/* The threads of a pool; threads.c opens with how they work together. */
+/* The threads of a pool; threads.c opens with the whole picture. */
 #ifndef TIERED_THREADS_H
 #define TIERED_THREADS_H
 
@@ -12,14 +12,14 @@
  * caller's again.
  */
 int start_job(struct pool *pool, struct job *job);
-/* Nobody waits for the job any more: it is told as ended as soon as no thread uses its memory. */
+/* Abandons a job: it is told as ended as soon as no thread uses its memory. */
 void abandon_job(struct pool *pool, struct job *job);
 void set_threads(struct pool *pool, uint32_t wanted);
 /* Has the threads end when the queue is empty. */
 void stop_threads(struct pool *pool);
 /*
- * From its return on nothing of this environment is called or used: jobs are abandoned, and those who use
- * memory waited for.
+ * Abandons all jobs, and waits for threads that use memory. After it returns, nothing of this environment is
+ * called or used.
  */
 void leave_environment(struct pool *pool);
 

@@ -39,7 +39,7 @@ static int64_t write_bytes(int fd, const uint8_t *bytes, size_t length) {
   return 0;
 }
 
-/* Sums bytes that were or will be written next, which do not go beyond the end of a sum. */
+/* Adds bytes to the present sum. They do not go beyond its end. */
 static void add_to_sum(struct writing *writing, const uint8_t *bytes, size_t length) {
   struct write_file *job = writing->job;
   if (job->sum_every == 0) return;
@@ -143,7 +143,7 @@ static int64_t publish(struct writing *writing) {
   job->step = PUBLISH;
   if (!begin_commit(&job->job)) return ABORTED;
   if (!job->if_absent) return renameat(from, writing->temporary, to, writing->target) < 0 ? -errno : 0;
-  /* A rename replaces what is there; a second name is given only if nothing is. */
+  /* A rename replaces another file; link fails if there is one. */
   if (linkat(from, writing->temporary, to, writing->target, 0) < 0) return -errno;
   /* The object is there. The other name is in nobody's way. */
   unlinkat(from, writing->temporary, 0);

@@ -6,7 +6,7 @@
 #include "memory.h"
 #include <sys/types.h>
 
-/* How far a write came; src/outcomes.ts has the same order. */
+/* Steps of a write; src/outcomes.ts has the same order. */
 enum step { OPEN_DIRECTORY, CREATE, WRITE, SYNC, CLOSE, PUBLISH, SYNC_DIRECTORY };
 
 struct write_file {
@@ -25,7 +25,7 @@ struct write_file {
   enum step step;
 };
 
-/* Without what the caller fills in; NULL if there is no memory. */
+/* The caller fills in the rest; NULL if there is no memory. */
 struct write_file *new_write_file(struct pool *pool, double id);
 
 /*

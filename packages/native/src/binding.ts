@@ -26,7 +26,7 @@ export interface Binding {
   stop(pool: number): void;
   /** Removes the pool. What is under way is abandoned. Waits for calls that use memory. */
   release(pool: number): void;
-  /** Tells what was left to tell. To be called in a later turn than job -2 was told in. */
+  /** Tells the rest. To be called in a later turn than job -2 was told in. */
   goOn(pool: number): void;
   setThreads(pool: number, threads: number): void;
   /** Writes the numbers of threads, idle threads, threads left with an aborted item, and items under way. */
@@ -69,7 +69,7 @@ export interface Binding {
     keep: readonly [ReadResults, Uint8Array],
     isFixed: boolean,
   ): void;
-  /** Reads what is in memory already. Otherwise returns a negative errno, such as EAGAIN. */
+  /** Reads bytes that are in memory already. Otherwise returns a negative errno, such as EAGAIN. */
   tryRead(fd: number, target: Uint8Array, offset: number): Outcome;
   /**
    * @param texts The temporary and the final key, with NUL between.
@@ -90,7 +90,7 @@ export interface Binding {
   makeMemory(bytes: number): number;
   /** All of it, as long as anything uses the buffer. EINVAL if it is not sealed, or of another length. */
   mapMemory(fd: number, bytes: number): ArrayBuffer | number;
-  /** Only of what was mapped. It is zeros then, for all who have mapped it. */
+  /** Only of mapped memory. All processes that have mapped it read zeros then. */
   emptyMemory(buffer: ArrayBuffer): number;
   /** It has no bytes from here on, and is unmapped soon. */
   detachMemory(buffer: ArrayBuffer): void;

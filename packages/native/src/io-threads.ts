@@ -125,7 +125,7 @@ export interface FileToWrite extends OperationOptions {
   readonly sumEvery?: number | undefined;
 }
 
-/** What the threads do at the moment. */
+/** The state of the threads at the moment. */
 export interface IoCounts {
   /** Threads there are. */
   readonly threads: number;
@@ -194,7 +194,7 @@ export class IoThreads implements AsyncDisposable {
     this.#threads = threads;
   }
 
-  /** What the threads do at the moment. */
+  /** The state of the threads at the moment. */
   get counts(): IoCounts {
     if (this.#jobs.isReleased) return { threads: 0, idle: 0, left: 0, items: 0 };
     this.#jobs.call((functions, pool) => functions.counts(pool, this.#counts));
@@ -279,9 +279,9 @@ export class IoThreads implements AsyncDisposable {
   }
 
   /**
-   * Reads at once what is in memory already, at most 1 GiB. Returns `undefined` if the call would wait for
-   * the storage, or if the file system cannot tell. Fewer bytes than the target holds mean the end of the
-   * file, or the end of what is in memory. Costs a system call.
+   * Reads at once bytes that are in memory already, at most 1 GiB. Returns `undefined` if the call would wait
+   * for the storage, or if the file system cannot tell. Fewer bytes than the target holds mean the end of the
+   * file, or the end of the bytes in memory. Costs a system call.
    * @throws NativeError of the system.
    */
   tryReadAt(fd: number, target: Uint8Array, offset: number): number | undefined {
@@ -331,7 +331,7 @@ export class IoThreads implements AsyncDisposable {
   }
 
   /**
-   * Ends the threads. What is under way is aborted, and what is called from now on rejects with
+   * Ends the threads. Calls under way are aborted, and calls from now on reject with
    * `TIERED_CLOSED`. With `mayHang`, threads that hang are waited for no longer than a second. They end when
    * the storage answers.
    */
@@ -381,7 +381,7 @@ function assertRealPath(root: string): void {
   try {
     real = fs.realpathSync.native(root);
   } catch (cause) {
-    const message = `${JSON.stringify(root)} is not there; mount or create it.`;
+    const message = `${JSON.stringify(root)} is missing; mount or create it.`;
     throw new TieredError('TIERED_UNAVAILABLE', message, { cause, retryable: true });
   }
   if (real !== root) throw configError('root', `a real path, such as ${JSON.stringify(real)}`, root);

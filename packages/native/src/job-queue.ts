@@ -10,7 +10,7 @@ interface PoolOptions {
   readonly idleMs: number;
 }
 
-/** What is told that is of no job: threads have ended, and what is left can be told after a turn. */
+/** Numbers told in place of a job's: the threads have ended; the rest can be told after a turn. */
 const THREADS = -1;
 const TURN = -2;
 

@@ -18,7 +18,7 @@ export type Native =
       readonly reason: string;
       /** How to make it available, in a sentence; undefined where that cannot be. */
       readonly advice: string | undefined;
-      /** Where it was looked for. */
+      /** The places that were looked at. */
       readonly tried: readonly string[];
     };
 
@@ -70,7 +70,7 @@ function tryToLoad(wish: string): Loaded {
   const places = wish === '' ? usualPlaces() : [path.resolve(wish)];
   const failures: string[] = [];
   const functions = firstOf(places, failures);
-  // Something is there, and whoever installed it expects it to be used.
+  // A file is there, and its installer expects it to be used.
   if (failures.length > 0) process.emitWarning(`Native file I/O: ${cannot(failures)}`, 'TieredWarning');
   if (functions !== undefined) return functions;
   const reason = failures.length > 0 ? cannot(failures) : 'it is not installed, and not built.';
@@ -88,7 +88,7 @@ function cannot(failures: readonly string[]): string {
   return `it cannot be loaded: ${failures.join('; ')}`;
 }
 
-/** Loads from the first place that has it. Adds to the failures what went wrong on the way. */
+/** Loads from the first place that has it. Adds failures on the way to `failures`. */
 function firstOf(places: readonly string[], failures: string[]): Loaded | undefined {
   for (const place of places) {
     try {

@@ -15,7 +15,7 @@ export const ABORTED = -10_004;
 
 /**
  * Why a read failed; stable across releases:
- * - `NOT_A_FILE`: what is there is not a regular file, but a directory or a FIFO, for example.
+ * - `NOT_A_FILE`: the key is of something other than a regular file, such as a directory or a FIFO.
  * - `OUTSIDE`: a link leads out of the root; or it cannot be shown that it does not.
  * - `OTHER_VERSION`: the file is not of the version that was asked for. The target may have been written to.
  * - `ABORTED`: by the signal, or by `close`. The target may have been written to, and is not any more.
@@ -52,17 +52,17 @@ export type MemoryStep = 'make' | 'map' | 'give' | 'connect' | 'receive';
 /** A failed system call, with the fields of an error of `node:fs`, so that it can be handled as one. */
 export class NativeError extends Error {
   override readonly name = 'NativeError';
-  /** What went wrong; see `FailureCode`. */
+  /** The reason; see `FailureCode`. */
   readonly code: FailureCode;
   /** The number behind it; negative. */
   readonly errno: number;
-  /** What was done: `open`, `read`, the step of a write, or what was to be done with shared memory. */
+  /** The operation: `open`, `read`, the step of a write, or the step of sharing memory. */
   readonly syscall: 'open' | 'read' | WriteStep | MemoryStep;
 
   /**
    * @param outcome Below 0.
-   * @param syscall What was done.
-   * @param what Of which file or other thing, as messages name it.
+   * @param syscall The operation.
+   * @param what Its file or other subject, as messages name it.
    */
   constructor(outcome: number, syscall: NativeError['syscall'], what: string) {
     const code = failureOf(outcome);

@@ -8,8 +8,8 @@ export const MOST_SHARED_BYTES = 2 ** 30;
 
 /**
  * Memory that two processes have mapped, of a fixed length that neither can change (`memfd_create` with
- * seals). Both read and write it, in no promised order. They must agree by other means who may touch which
- * bytes when.
+ * seals). Both read and write it, in no promised order. They must agree by other means on the bytes
+ * that each may touch.
  *
  * Made by `give` in one process, for one `MemoryRequest` of another. No descriptor stays open, so the memory
  * is freed with the last of the two, even if they are killed. Its pages are taken from the system when they
@@ -44,7 +44,7 @@ export class SharedMemory {
   }
 
   /**
-   * @internal Maps what a descriptor stands for. @throws NativeError, with code `EINVAL` if the other side
+   * @internal Maps the memory of a descriptor. @throws NativeError, with code `EINVAL` if the other side
    * could take it away again.
    */
   static map(fd: number, bytes: number): SharedMemory {
@@ -71,14 +71,14 @@ export class SharedMemory {
  * A connection by which a process asks another one for memory. The other one gives it by `SharedMemory.give`.
  */
 export class MemoryRequest implements Disposable {
-  /** Who listens at the other end. */
+  /** The user of the process that listens at the other end. */
   readonly user: number;
   #socket: number | undefined;
 
   /**
    * Connects, and sends the greeting. Waits for nothing: `EAGAIN` if too many others connect.
    * @param path Of a UNIX domain socket.
-   * @param greeting Tells the other side what is asked for. A few KB at most.
+   * @param greeting Tells the other side the purpose. A few KB at most.
    * @throws NativeError of the system; TieredError `TIERED_UNSUPPORTED` where the native part is not
    * available.
    */

@@ -16,11 +16,11 @@ const schema = group('options of the driver', {
   }),
   fsync: flag({
     title: 'fsync',
-    description: 'Whether what is written is on the disk itself before it is used. Default: false.',
+    description: 'Whether an object is on the disk itself before it is used. Default: false.',
   }).optional(),
   readableBy: oneOf(READERS, {
     title: 'Readable by',
-    description: 'Who may read what is written, whatever the umask is. Default: owner.',
+    description: 'Readers of the files that are written, whatever the umask is. Default: owner.',
   }).optional(),
   links: oneOf(LINKS, {
     title: 'Links',

@@ -34,7 +34,7 @@ import { walk } from './list/walk.js';
 /** The unit in which a file's blocks are counted, whatever the block size of its file system is. */
 const BYTES_OF_A_BLOCK = 512;
 
-/** How long `close` waits for what hangs, in milliseconds. */
+/** Milliseconds that `close` waits for calls that hang. */
 const LONGEST_CLOSE_MS = 1000;
 
 /**
@@ -73,7 +73,7 @@ export class FileSystemDriver implements StorageDriver {
   /** Ends of listings that an abort has ended, while calls of theirs may hang. */
   readonly #left = new Set<Promise<void>>();
   #opened: RootDirectory | undefined;
-  /** What tells the file system of a source from another at its path, since it was opened. */
+  /** Tells the file system of a source from another at its path, since it was opened. */
   #fileSystem: string | undefined;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
@@ -290,7 +290,7 @@ export class FileSystemDriver implements StorageDriver {
     });
   }
 
-  /** Begins an object. `operation` is what the caller asked for; errors of the parts name it. */
+  /** Begins an object. `operation` is the caller's; errors of the parts name it. */
   #create(operation: 'create' | 'write', key: string, options: WriteOptions): Promise<FileWriter> {
     const { size, ifAbsent = false, signal } = options;
     return this.#touch(operation, key, signal, async () => {

@@ -15,7 +15,7 @@ export function versionOf({ mtimeNs, size, ino }: Identity): string {
 
 const VERSION = /^-?[\da-z]+-([\da-z]+)-[\da-z]+$/;
 
-/** Returns the size in a version, without asking the storage; `Infinity` for what is no version of a file. */
+/** Returns the size in a version, without asking the storage; `Infinity` for texts of another form. */
 export function sizeIn(version: string | undefined): number {
   const size = VERSION.exec(version ?? '')?.[1];
   return size === undefined ? Infinity : Number.parseInt(size, 36);

@@ -20,10 +20,10 @@ export interface FileSystemDriverOptions {
    */
   readonly writable?: boolean | undefined;
   /**
-   * What happens with symbolic links of a source that lead out of the root. `inside` refuses to read them,
-   * and leaves them out of listings, which tell that (`ListOptions.leftOut`). `refuse` makes a listing that
-   * meets one fail with `TIERED_KEY_INVALID`. `follow` reads whatever they lead to, for datasets that are
-   * made of links to files elsewhere; whoever can write into the root can then have any file read that this
+   * Handling of symbolic links of a source that lead out of the root. `inside` refuses to read them, and
+   * leaves them out of listings, which tell that (`ListOptions.leftOut`). `refuse` makes a listing that meets
+   * one fail with `TIERED_KEY_INVALID`. `follow` reads whatever they lead to, for datasets that are made of
+   * links to files elsewhere; a user with write access to the root can then have any file read that this
    * process may read. Links that stay inside the root are always followed. Default: `inside`. A tier takes no
    * other.
    */
@@ -43,9 +43,9 @@ export interface FileSystemDriverOptions {
    */
   readonly fsync?: boolean | undefined;
   /**
-   * Who may read what the driver writes, whatever the umask is: `owner` (files 0600, directories 0700),
-   * `group` (0640, 0750) or `everyone` (0644, 0755). Existing directories stay as they are. What the driver
-   * keeps beside the objects is readable by the owner only. Default: `owner`, because a source may be
+   * Readers of the files that the driver writes, whatever the umask is: `owner` (files 0600, directories
+   * 0700), `group` (0640, 0750) or `everyone` (0644, 0755). Existing directories stay as they are. What the
+   * driver keeps beside the objects is readable by the owner only. Default: `owner`, because a source may be
    * readable by few, and its copies must not be readable by more.
    */
   readonly readableBy?: ReadableBy | undefined;

@@ -48,7 +48,7 @@ const ERRNOS: Readonly<Record<string, Meaning>> = {
   EMFILE: { code: 'TIERED_TOO_MANY_OPEN', advice: 'raise ulimit -n', retryable: true },
 };
 
-/** Where an error happened, and what its message must not show. */
+/** The call of an error, and secrets that its message must not show. */
 export interface ErrorPlace {
   readonly driver: string;
   readonly operation: Operation;

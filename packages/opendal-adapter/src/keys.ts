@@ -4,9 +4,9 @@ import { TieredError } from '@tiered/core';
 const UNUSUAL = /^\p{White_Space}|\p{White_Space}(?:\/|$)|(?:^|\/)\.{0,2}(?:\/|$)|\\/u;
 
 /**
- * What is wrong with a path, in words; undefined if nothing is. OpenDAL trims paths, drops empty segments,
- * takes a slash at the end for a directory, and leaves `.` and `..` to the service. Such a path is another
- * object's, or nobody's.
+ * Returns the problem of a path, in words; undefined if there is none. OpenDAL trims paths, drops empty
+ * segments, takes a slash at the end for a directory, and leaves `.` and `..` to the service. Such a path is
+ * another object's, or nobody's.
  * @param files Whether the service keeps objects as files. Its listings turn backslashes into slashes, and
  * trim the names of directories, so what is in those is not found.
  */

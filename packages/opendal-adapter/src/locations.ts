@@ -51,8 +51,8 @@ const PLACES: Readonly<Record<string, readonly Part[]>> = {
 const ADDRESSES = new Set(['endpoint', 'name_node']);
 
 /**
- * Where a service keeps objects, according to its options: different for different places, and without
- * secrets. Undefined for memory, and where the options do not tell.
+ * Returns the place of a service's objects, according to its options: different for different places, and
+ * without secrets. Undefined for memory, and where the options do not tell.
  */
 export function locationOf(
   service: string,

@@ -53,7 +53,7 @@ export async function statObject({ driver, operator, operation, key, path }: Tar
 
 /**
  * Reads a range, into memory of OpenDAL's. A version is requested by If-Match where the service supports it.
- * Where a `stat` costs no request, the version is checked after the read: the caller saw this version before,
+ * If a `stat` costs no request, the version is checked after the read: the caller saw this version before,
  * so the bytes in between are of it.
  */
 export async function readRange(target: Target, options: ReadOptions): Promise<Uint8Array> {

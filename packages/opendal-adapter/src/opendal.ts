@@ -22,7 +22,7 @@ const TRANSFER_TIMEOUT_MS = 120_000;
  */
 const OPERATIONS = 2 ** 20;
 
-/** What OpenDAL knows of a path: the part of its `Metadata` that is used. */
+/** Metadata of a path: the part of its `Metadata` that is used. */
 export interface OpenDalMetadata {
   isDirectory(): boolean;
   readonly etag: string | null;
@@ -42,7 +42,7 @@ export interface OpenDalLister {
   next(): Promise<OpenDalEntry | null>;
 }
 
-/** What a service can do; the part of OpenDAL's `Capability` that is used. */
+/** Capabilities of a service; the part of OpenDAL's `Capability` that is used. */
 export interface OpenDalCapability {
   readonly list: boolean;
   readonly write: boolean;
@@ -132,7 +132,7 @@ async function load(): Promise<OpenDalModule> {
 export class Calls {
   readonly #running = new Set<Promise<unknown>>();
 
-  /** How many have not ended. */
+  /** The number of calls that have not ended. */
   get size(): number {
     return this.#running.size;
   }

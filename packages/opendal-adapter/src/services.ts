@@ -2,8 +2,8 @@ import { TieredError } from '@tiered/core';
 import { closest, distance } from 'fastest-levenshtein';
 
 /**
- * What must be known of a service before it can be asked, or what it does not tell. Services that are not
- * listed here are remote stores.
+ * Facts about a service that are needed before it can be asked, or that it does not tell. Services that are
+ * not listed here are remote stores.
  */
 
 /**
@@ -66,7 +66,7 @@ export function unknownService(driver: string, service: string, cause: unknown):
   return new TieredError('TIERED_UNSUPPORTED', message, { cause, driver, operation: 'open' });
 }
 
-/** What the driver treats differently from service to service. */
+/** Differences between services that matter to the driver. */
 export interface ServiceTraits {
   /** Files below a directory: names conflict with directories, and backslashes do not survive a listing. */
   readonly files: boolean;

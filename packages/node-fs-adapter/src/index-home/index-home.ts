@@ -5,10 +5,10 @@ import { closeFile, makeFile } from '../write/file-writes.js';
 import type { OpenFiles } from '../root/open-files.js';
 import type { RootDirectory } from '../root/root-directory.js';
 
-/** Only the owner may read and change what processes tell each other. */
+/** Only the owner may read and change messages between processes. */
 const MODE = 0o600;
 
-/** What a home needs of its driver. */
+/** Parts of the driver that a home needs. */
 export interface DirectoryHomeOptions {
   readonly root: RootDirectory;
   readonly files: OpenFiles;

@@ -26,7 +26,7 @@ const GONE = ['ECONNREFUSED', 'ENOENT'] as const;
  * kernel takes connections for it.
  */
 export class Presence {
-  /** A unique id. Names of what belongs to this presence begin with it. */
+  /** A unique id. Names of files of this presence begin with it. */
   readonly id: string;
   readonly #directory: string;
   readonly #server: net.Server;
@@ -125,7 +125,7 @@ export async function presences(directory: string): Promise<string[]> {
   }
 }
 
-/** Removes what an id that is gone left. */
+/** Removes the files of an id that is gone. */
 export function removePresence(directory: string, id: string): Promise<void> {
   return fs.promises.rm(path.join(directory, id), { recursive: true, force: true });
 }

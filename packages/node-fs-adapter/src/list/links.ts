@@ -5,7 +5,7 @@ import { hasErrno } from '../errors.js';
 import { describe } from '../file-version.js';
 import { isInside, problemOf } from '../root/keys.js';
 
-/** What a driver does with symbolic links that lead out of its root. */
+/** Ways to handle symbolic links that lead out of a root. */
 export const LINKS = ['follow', 'inside', 'refuse'] as const;
 
 /** One of `LINKS`. */
@@ -19,10 +19,10 @@ const MOST_ON_THE_WAY = 8;
 
 /** A directory of a listing, and the way to it. */
 export interface Directory {
-  /** What keys in it begin with: empty, or with a `/` at its end. */
+  /** The beginning of keys in it: empty, or with a `/` at its end. */
   readonly prefix: string;
   readonly realPath: string;
-  /** Where the last link on the way led, or the root. */
+  /** The target of the last link on the way, or the root. */
   readonly from: string;
   /** The parts of the way before that, each from where a link led to the directory of the next one. */
   readonly before: readonly { readonly from: string; readonly to: string }[];
@@ -31,13 +31,13 @@ export interface Directory {
 /** A directory that is entered, or why it is not. */
 export type Entering = { readonly directory: Directory } | { readonly leftOut: string };
 
-/** What a link leads to; undefined for what is neither a file nor a directory. */
+/** The target of a link; undefined if it is neither a file nor a directory. */
 export type LinkTarget = { readonly object: ObjectStat } | Entering | undefined;
 
 /** Why a link is left out, in words. */
 export const OUTSIDE = "it is a symbolic link out of the root, which links: 'follow' would read";
 const NOWHERE = 'it is a symbolic link that leads nowhere';
-/** Of what this user may not look at, such as `lost+found`. */
+/** For names that this user may not look at, such as `lost+found`. */
 export const DENIED = 'this user may not read it';
 const CIRCLE = 'it is a symbolic link to a directory that the way to it leads through';
 const TOO_MANY = `more than ${MOST_ON_THE_WAY} symbolic links to directories are on the way to it`;
@@ -55,7 +55,7 @@ export function below({ prefix, realPath, from, before }: Directory, name: strin
 }
 
 /**
- * Finds out what a link leads to.
+ * Finds the target of a link.
  * @param boundary The directory that links may not leave.
  * @param directory The one that the link is in.
  */

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import fs from 'node:fs';
 import { TieredError } from '@tiered/core';
 
-/** What stands in a name for bytes that are no UTF-8. It may also be in the name itself. */
+/** Stands in a name for bytes that are no UTF-8. It may also be in the name itself. */
 export const REPLACED = '\ufffd';
 
 /** Entries per call. */

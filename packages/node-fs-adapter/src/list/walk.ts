@@ -32,7 +32,7 @@ const ENTRIES_AT_ONCE = 256;
 interface Entered {
   readonly directory: Directory;
   readonly entries: fs.Dir;
-  /** Whether its names were compared with what is on the disk. */
+  /** Whether its names were compared with those on the disk. */
   areNamesSure: boolean;
 }
 
@@ -42,13 +42,13 @@ interface Named {
   readonly name: string;
 }
 
-/** What a walk is through, and for which keys. */
+/** The directory and the keys of a walk. */
 export interface WalkOptions {
   readonly root: string;
   /** The directory that links may not leave. */
   readonly boundary: string;
   readonly links: Links;
-  /** Whether this is a source. A tier holds what its driver wrote: no links, and no odd names. */
+  /** Whether this is a source. A tier holds files of its driver: no links, and no odd names. */
   readonly isSource: boolean;
   /** The driver, for errors. */
   readonly driver: string;
@@ -115,12 +115,12 @@ class Walk {
   /** Files and links to be described. */
   readonly #named: Named[] = [];
   readonly #found: ObjectStat[] = [];
-  /** What keys in the directory begin with in which the walk begins. */
+  /** The beginning of keys in the directory in which the walk begins. */
   readonly #start: string;
   #underWay = 0;
   #stopped = false;
   #failure: { readonly error: unknown } | undefined;
-  /** Tells whoever waits that an operation has ended. */
+  /** Tells the waiting walk that an operation has ended. */
   #ended: () => void = () => undefined;
 
   constructor(options: WalkOptions, start: Directory) {
@@ -145,7 +145,7 @@ class Walk {
     this.#ended();
   }
 
-  /** Begins nothing more, waits for what is under way, and closes what is open. */
+  /** Begins nothing more, waits for operations under way, and closes open directories. */
   async stop(): Promise<void> {
     this.#stopped = true;
     while (this.#underWay > 0) await this.#anEnd();
@@ -161,7 +161,7 @@ class Walk {
     while (!this.#stopped && this.#underWay < this.#options.concurrency && this.#startOne());
   }
 
-  /** Begins what there is to do; false if there is nothing, or enough for the moment. */
+  /** Begins the next operation; false if there is none, or enough for the moment. */
   #startOne(): boolean {
     if (this.#named.length < AHEAD) {
       const entered = this.#entered.pop();
@@ -204,8 +204,8 @@ class Walk {
   }
 
   /**
-   * Leaves out what this user may not look at in a source, such as `lost+found`. The root is not among it:
-   * that was opened before.
+   * Leaves out names that this user may not look at in a source, such as `lost+found`. The root is not among
+   * them: that was opened before.
    * @throws The error, of anything else.
    */
   #leaveDenied(key: string, error: unknown): void {

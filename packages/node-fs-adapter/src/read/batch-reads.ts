@@ -39,8 +39,8 @@ export interface SingleReads extends Pick<StorageDriver, 'readInto'> {
  * wait for one file after the other. So the batch becomes single reads there, all under way at once, and so
  * it does where there are no native threads.
  *
- * What a thread could not read is read again singly, so the outcomes, including errors, are those of single
- * reads.
+ * Single reads repeat those that a thread could not make, so the outcomes, including errors, are those of
+ * single reads.
  */
 export class BatchReads {
   readonly #single: SingleReads;

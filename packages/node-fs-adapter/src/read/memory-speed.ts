@@ -84,8 +84,8 @@ const IN_A_ROW = 32;
 const PAUSES: Pauses = { first: 16, longest: 4096 };
 
 /**
- * Reads by blocking calls of the event loop, as long as these are as fast as memory. They read what is in the
- * page cache 2 to 4 times as fast as Node's pool does. Slow storage blocks the event loop once in thousands
+ * Reads by blocking calls of the event loop, as long as these are as fast as memory. They read the page cache
+ * 2 to 4 times as fast as Node's pool does. Slow storage blocks the event loop once in thousands
  * of calls.
  */
 export class BlockingMode {

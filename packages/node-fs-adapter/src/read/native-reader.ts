@@ -41,7 +41,7 @@ export class NativeReader {
   readonly #root: () => RootDirectory;
   readonly #pool: ThreadPool;
   readonly #files: OpenFiles;
-  /** What stands before keys, as threads know them. */
+  /** The beginning of keys, as threads know them. */
   #below = '';
   readonly #threads: number;
   readonly #clock: Clock;
@@ -141,7 +141,7 @@ export class NativeReader {
     return count;
   }
 
-  /** Reads parts of a file that this opens by itself, and throws what the first that failed has met. */
+  /** Opens a file and reads parts of it. Throws the first failure. */
   async #readBatch(
     key: string,
     requests: readonly ReadRequest[],
@@ -206,7 +206,7 @@ export class NativeReader {
   }
 
   async #watch<T>(key: string, { operation, signal }: Fill, call: () => Promise<T>): Promise<T> {
-    // Says what is wrong with a key, and knows those that are the driver's own.
+    // Throws for keys that are wrong, or the driver's own.
     this.#root().pathOf(key);
     try {
       return await this.#pool.watchUntilAborted(signal, call);
@@ -216,7 +216,7 @@ export class NativeReader {
   }
 
   /**
-   * Translates what the system's error cannot say. Other errors pass as they are, as errors of `node:fs` do.
+   * Translates codes that the system does not have. Other errors pass as they are, as those of `node:fs` do.
    */
   #explained(error: unknown, operation: Operation, key: string): unknown {
     if (!(error instanceof NativeError)) return error;
@@ -251,7 +251,7 @@ function mostAtOnce(target: Uint8Array, fill: Fill): number {
   return isCopied(target, fill) ? COPIED_AT_ONCE : Infinity;
 }
 
-/** Whether the event loop's thread copies what was read, because the memory may be taken away meanwhile. */
+/** Whether the event loop's thread copies the bytes, because the memory may be taken away meanwhile. */
 function isCopied({ buffer }: Uint8Array, { areFixed }: Fill): boolean {
   return !areFixed && !(buffer instanceof SharedArrayBuffer);
 }

@@ -20,7 +20,7 @@ import { THREADS, type ThreadPool } from './thread-pool.js';
 /**
  * Reads files by key in Node's thread pool, where there are no native threads.
  *
- * Where files are remote, each look at one is a request. So a file is opened, read, and looked at once, at
+ * Each look at a remote file is a request. So a file is opened, read, and looked at once, at
  * the end, if a version was asked for. The read finds out whether it is a regular file.
  */
 export class NodeReader {
@@ -178,7 +178,9 @@ export class NodeReader {
     }
   }
 
-  /** Returns the bytes of memory for a read: what was asked for, but not more than there may be. */
+  /**
+   * Returns the bytes of memory for a read: the length that was asked for, but not more than the file has.
+   */
   async #roomFor(file: OpenFile, { offset, length }: ReadOptions): Promise<number> {
     const { size } = sized(file);
     const isUnseen = size === Infinity && length > MOST_UNSEEN;

@@ -98,7 +98,7 @@ function slowMs({ bytes }: Begun): number {
   return SLOW_MS + bytes * SLOW_MS_A_BYTE;
 }
 
-/** Says what to do about it. */
+/** The cause, and its remedy. */
 function advice(): string {
   const threads = `set UV_THREADPOOL_SIZE=${ADVISED_THREADS} in the environment before Node starts.`;
   const state = native();

@@ -25,7 +25,7 @@ let leftBehind = 0;
  */
 const SUSPECT_AFTER_MS = 200;
 
-/** Who makes a call, for its errors. */
+/** The caller, named in errors. */
 export interface Caller {
   readonly driver: string;
   readonly operation: Operation;
@@ -33,9 +33,9 @@ export interface Caller {
 }
 
 /**
- * Calls of one driver that Node's thread pool makes, and what they tell about the storage. On a dying disk or
- * a dead server a system call can hang, and nothing takes it back. So the event loop must never be what
- * hangs, and those who wait for a tier must be able to leave.
+ * Calls of one driver that Node's thread pool makes, and the state of the storage as they show it. On a dying
+ * disk or a dead server a system call can hang, and nothing takes it back. So the event loop must never be
+ * what hangs, and callers that wait for a tier must be able to leave.
  */
 export class ThreadPool {
   readonly #clock: Clock;
@@ -46,7 +46,7 @@ export class ThreadPool {
 
   /**
    * @param clock Times the calls.
-   * @param mayLeave Whether who waits may leave at once, as from a tier.
+   * @param mayLeave Whether callers may leave at once, as from a tier.
    */
   constructor(clock: Clock, mayLeave: boolean) {
     this.#clock = clock;
@@ -106,8 +106,8 @@ export class ThreadPool {
   }
 
   /**
-   * As `watch`. Where who waits may leave, an abort is the end at once: what the call needs it must keep
-   * until it ends, and what belongs to others it may not touch once its signal has aborted.
+   * As `watch`. An abort is the end at once if callers may leave: the call must keep all that it needs until
+   * it ends, and may not touch the caller's memory once its signal has aborted.
    * @throws TieredError `TIERED_UNAVAILABLE`, retryable, as long as so many calls hang that no other can be
    * made.
    */

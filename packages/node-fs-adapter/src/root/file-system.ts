@@ -11,10 +11,10 @@ const IMAGES = /^(?:squashfs|erofs|iso9660|cramfs|romfs|fuse\.squashfuse(?:_ll)?
 const DISKS = /^(?:ext[234]|xfs|btrfs|f2fs|zfs|bcachefs)$/;
 
 /**
- * What tells the file system below a directory from another one at the same path, and stays as it is when the
+ * Tells the file system below a directory from another one at the same path, and stays as it is when the
  * same one is mounted again: a short text, which begins with its kind. Device numbers do not stay, and
  * versions of files are equal in images that were made alike.
- * - Of a server's: what the server exports, by the name that it was mounted by.
+ * - Of a server's: the export, by the name that it was mounted by.
  * - Of an image: the file that it is in, with its size and time; without a loop device, the device and the
  *   numbers of blocks and files.
  * - Of a disk: when its root was made, and the file that it is in if there is one.

@@ -59,7 +59,7 @@ export function leavesRoot(driver: string, key: string): TieredError {
  */
 const UNUSUAL = /(?:^|\/)(?:[./]|$)|[\0\\:]|^[^\0-\x7f]/;
 
-/** What is wrong with a key, in words; undefined if nothing is. */
+/** Returns the problem of a key, in words; undefined if there is none. */
 export function problemOf(key: string): string | undefined {
   if (!UNUSUAL.test(key)) return undefined;
   if (key.includes('\0')) return 'contains NUL';

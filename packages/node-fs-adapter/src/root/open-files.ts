@@ -12,14 +12,14 @@ export interface OpenFile {
   readonly version: string | undefined;
   /** Whether a read has found that it is of that version. */
   isVerified: boolean;
-  /** What the file was when it was verified, if that was looked at here. */
+  /** The file as it was when it was verified, if that was looked at here. */
   verified?: FileLook;
 }
 
 /** Descriptors that may wait to be closed before files are opened at once: a few turns of the event loop. */
 const MOST_CLOSING = 128;
 
-/** What is open of a key, or about to be. */
+/** An open file of a key, or one about to be open. */
 interface Holding {
   readonly key: string;
   /** Called when it is released. */
@@ -27,7 +27,7 @@ interface Holding {
 }
 
 interface Opening extends Holding {
-  /** What is being opened may be the previous file. */
+  /** Whether the file that is being opened may be the previous one. */
   forgotten: boolean;
 }
 
@@ -46,7 +46,7 @@ interface Entry extends OpenFile, Holding {
 export class OpenFiles {
   readonly #entries: LRUCache<string, Entry>;
   readonly #opening = new Chain<Opening>();
-  /** What is in use and not in the cache. */
+  /** Files in use that are not in the cache. */
   readonly #leaving = new Set<Entry>();
   readonly #closeFile: (fd: number) => Promise<void>;
   readonly #closing = new Set<Promise<void>>();

@@ -6,7 +6,7 @@ import { isPresent, Presence, presences, removePresence } from '../index-home/pr
 import { makeDirectories, makeDirectory, PRIVATE, syncDirectory, type Access } from '../write/file-writes.js';
 import { isInside, leavesRoot, pathOfKey, PRIVATE_DIRECTORY } from './keys.js';
 
-/** Where temporary files are, below the root. */
+/** The directory of temporary files, below the root. */
 const TEMPORARY = path.join(PRIVATE_DIRECTORY, 'tmp');
 
 /** How a driver uses its directory. */
@@ -14,7 +14,7 @@ export interface RootOptions {
   readonly writable: boolean;
   /** Whether directories that are made are on the disk itself before anything is put into them. */
   readonly fsync: boolean;
-  /** The modes of what is made. */
+  /** The modes of new files and directories. */
   readonly access: Access;
   /** Whether symbolic links may lead out of it. */
   readonly mayLeave: boolean;
@@ -27,11 +27,11 @@ export interface RootOptions {
 export class RootDirectory {
   /** The real path, without symbolic links. */
   readonly realPath: string;
-  /** The modes of what is made in it. */
+  /** The modes of new files and directories in it. */
   readonly access: Access;
   /** The directory that symbolic links may not leave: this one, or that of the whole file system. */
   readonly boundary: string;
-  /** What stands before keys to name files from the boundary. */
+  /** The beginning of keys, to name files from the boundary. */
   readonly belowBoundary: string;
   readonly #fsync: boolean;
   readonly #driver: string;
@@ -68,14 +68,14 @@ export class RootDirectory {
     return directory;
   }
 
-  /** Makes the private directory, and removes what writers that died left in it. */
+  /** Makes the private directory, and removes files that dead writers left in it. */
   async claim(): Promise<void> {
     const entries = await fs.promises.readdir(this.realPath);
     if (entries.length > 0 && !entries.includes(PRIVATE_DIRECTORY)) {
       throw new TieredError(
         'TIERED_DIRECTORY_NOT_OURS',
         `${this.#driver} holds files that tiered did not write, such as ${JSON.stringify(entries[0])}; ` +
-          `give a tier a directory of its own, because what is in it may be deleted.`,
+          `give a tier a directory of its own, because its files may be deleted.`,
         { driver: this.#driver, operation: 'open' },
       );
     }
@@ -125,7 +125,7 @@ export class RootDirectory {
     return presences(this.#membersDirectory);
   }
 
-  /** Deletes what the writers of a process that is gone left. */
+  /** Deletes files that the writers of a dead process left. */
   async clearUp(id: string): Promise<void> {
     for (const name of await fs.promises.readdir(this.#temporaryDirectory)) {
       if (ownerOf(name) === id)
@@ -134,13 +134,13 @@ export class RootDirectory {
     await removePresence(this.#membersDirectory, id);
   }
 
-  /** Ends what shows that this process uses the directory. */
+  /** Removes the sign that this process uses the directory. */
   async leave(): Promise<void> {
     await this.#showing?.catch(() => undefined);
     await this.#presence?.end();
   }
 
-  /** Where the object of a key is. @throws TieredError `TIERED_KEY_INVALID` */
+  /** Returns the path of a key's object. @throws TieredError `TIERED_KEY_INVALID` */
   pathOf(key: string): string {
     return pathOfKey(this.realPath, key, this.#driver);
   }
@@ -289,7 +289,7 @@ async function reach(root: string, { writable, access, fsync }: RootOptions): Pr
 function unavailable(driver: string, cause: unknown): TieredError {
   return new TieredError(
     'TIERED_UNAVAILABLE',
-    `${driver} is not there or is no directory; mount or create it.`,
+    `${driver} is missing, or is not a directory; mount or create it.`,
     {
       cause,
       driver,

@@ -8,11 +8,11 @@ import type { ThreadPool } from '../read/thread-pool.js';
 import { closeFile, makeFile, sync, syncDirectory, writeFully } from './file-writes.js';
 import { moveIn, type MoveInOptions } from './move-in.js';
 
-/** What a `FileWriter` needs to know of its object and of its driver. */
+/** The object and the driver of a `FileWriter`. */
 export interface FileWriterOptions extends MoveInOptions {
   readonly size: number;
   readonly fsync: boolean;
-  /** Bounds what clears up, which no `run` does. */
+  /** Bounds the calls that clear up, which no `run` does. */
   readonly pool: ThreadPool;
   /** The operation that errors of a publish name. The caller of a `write` knows of no publish. */
   readonly publishing: 'publish' | 'write';

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { hasErrno } from '../errors.js';
 
-/** Who may read what a driver writes; only the owner may ever change it. */
+/** Readers of the files that a driver writes; only the owner may ever change them. */
 export const READERS = ['owner', 'group', 'everyone'] as const;
 
 /** One of `READERS`. */
@@ -80,8 +80,8 @@ export async function makeDirectories(directory: string, mode: number, fsync: bo
 }
 
 /**
- * Returns the mode to set on what was just made and has fewer rights than it was to have, because the umask
- * took them away; undefined if it has them all. More rights than wanted stay, as on file systems that know no
+ * Returns the mode to set on a new file or directory from which the umask took rights away; undefined if it
+ * has them all. More rights than wanted stay, as on file systems that know no
  * modes. So do other bits, such as the one by which a directory passes its group on.
  */
 function modeToSet(wanted: number, has: number): number | undefined {
@@ -100,7 +100,7 @@ function writeOnce(fd: number, bytes: Uint8Array, done: number, position: number
   });
 }
 
-/** Syncs what was written to the disk itself. */
+/** Syncs written bytes to the disk itself. */
 export function sync(fd: number): Promise<void> {
   return new Promise((resolve, reject) => fs.fsync(fd, (error) => (error ? reject(error) : resolve())));
 }

@@ -13,7 +13,7 @@ export interface MoveInOptions {
   /** Whether it may not take the place of another file. */
   readonly ifAbsent: boolean;
   readonly driver: string;
-  /** What its errors name. */
+  /** The operation that errors name. */
   readonly publishing: Operation;
 }
 
@@ -64,7 +64,7 @@ async function linkIn(temporary: string, options: MoveInOptions): Promise<void> 
   await fs.promises.unlink(temporary).catch(() => undefined);
 }
 
-/** What it says if no second name could be given; errors that are of directories pass as they are. */
+/** Translates the error of a link that was not made. Errors of directories pass as they are. */
 export async function refusalOf(error: unknown, options: MoveInOptions): Promise<unknown> {
   if (hasErrno(error, 'EPERM', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'))
     return failure(

@@ -99,7 +99,7 @@ export class NativeWriter {
   }
 
   /**
-   * Translates what the system's error cannot say. Other errors pass as they are, as errors of `node:fs` do.
+   * Translates codes that the system does not have. Other errors pass as they are, as those of `node:fs` do.
    */
   async #explained(error: unknown, options: MoveInOptions): Promise<unknown> {
     const { root, key, ifAbsent, driver } = options;

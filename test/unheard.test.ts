@@ -95,7 +95,8 @@ describe('what nobody listens to', () => {
       await epoch();
       expect(lines[0]).toContain(`tier 0 (fs:${root}) cannot be used (TIERED_UNAVAILABLE: `);
       expect(lines.length).toBeGreaterThan(1);
-      for (const line of lines) expect(line).toContain('is missing, or is not a directory; mount or create it');
+      for (const line of lines)
+        expect(line).toContain('is missing, or is not a directory; mount or create it');
       expect(lines.join()).not.toContain('deleted');
     }
   });

@@ -28,7 +28,7 @@ export function isIdentified({ etag, lastModified }: OpenDalMetadata): boolean {
 }
 
 /** The ETag of a version, for If-Match. Undefined if it is weak, because servers never match a weak one. */
-export function ifMatchOf(version: string | undefined): string | undefined {
+function ifMatchOf(version: string | undefined): string | undefined {
   if (version?.startsWith(ETAG) !== true) return undefined;
   const etag = version.slice(ETAG.length);
   return etag.startsWith('W/') ? undefined : etag;

@@ -119,7 +119,7 @@ function ofPlace(
   if (level === undefined && atOnce > CLEARLY_MORE * readsAtOnce)
     return {
       limit: 'source threads',
-      text: `${waited}, and ${times}, of which its driver makes only ${readsAtOnce} at a time: the others wait for their turn, and more producers would too. Let the driver make more: of files by @tiered/native, or a larger UV_THREADPOOL_SIZE; otherwise by its options (nativeThreads). Larger objects, or a tier that holds the data, would help too.`,
+      text: `${waited}, and ${times}, of which its driver makes only ${readsAtOnce} at a time: the others wait for their turn, and more producers would too. Let the driver make more: of files by @tiered/native (nativeThreads), or a larger UV_THREADPOOL_SIZE; otherwise by its options. Larger objects, or a tier that holds the data, would help too.`,
     };
   if (scaling === undefined)
     return {

@@ -20,10 +20,9 @@ static bool find(const struct table *table, const struct text *text, struct redi
     redirection->is_no_link = source.mode != 0;
     bool is_any = is_any_written(table);
     redirection->is_written = is_any && is_written(table, text->key, text->length);
-    redirection->copy_length =
-        redirection->is_written || (is_any && !redirection->is_no_link)
-            ? 0
-            : copy_path_of(table, &place, text->key, text->length, redirection->copy);
+    redirection->copy_length = redirection->is_written || (is_any && !redirection->is_no_link)
+                                   ? 0
+                                   : copy_path_of(table, &place, text->key, text->length, redirection->copy);
   }
   return is_found;
 }

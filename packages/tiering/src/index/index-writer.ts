@@ -16,11 +16,16 @@ const LAST_PAUSE_MS = 50;
 const LONGEST_CALL_MS = 2000;
 
 /**
- * Turns of the event loop before a transaction begins, so that changes requested meanwhile go with it. An
- * idle loop turns in microseconds, and a busy one has more to gather. Without them every small file would
- * cost a transaction.
+ * Turns of the event loop before a transaction begins that has room for more, so that changes requested
+ * meanwhile go with it. An idle loop turns in microseconds, and a busy one has more to gather. Without them
+ * every small file would cost a transaction.
  */
 const TURNS_TO_GATHER = 8;
+/**
+ * Milliseconds after which it begins whatever the turns: in a training loop that computes, a turn takes as
+ * long as a transaction.
+ */
+const GATHER_MS = 2;
 
 /**
  * Milliseconds from one transaction to the next while nobody waits for it, because it has only claims. A
@@ -62,8 +67,14 @@ type Entry = Change & {
 
 /** The changes of the next transaction. */
 class Pending {
-  /** In the order of the calls, so that no change of a copy comes before an earlier one. */
-  entries: Entry[] = [];
+  /**
+   * Claims go last. Writers wait for the record of what they wrote, and have a turn until then: behind a
+   * thousand claims they would write nothing. A copy is claimed before anything else is said of it, so its
+   * other changes come later.
+   */
+  claims: Entry[] = [];
+  /** The other changes in the order of the calls, so that no change of a copy comes before an earlier one. */
+  others: Entry[] = [];
   quota: number | undefined;
   seen: number | undefined;
   isDue = false;
@@ -73,6 +84,15 @@ class Pending {
   pages = 0;
   /** Called when the transaction has ended, whatever its outcome. */
   readonly told: (() => void)[] = [];
+
+  get entries(): readonly Entry[] {
+    return [...this.others, ...this.claims];
+  }
+
+  add(entry: Entry): void {
+    (entry.kind === 'claims' ? this.claims : this.others).push(entry);
+    this.pages += pagesOf(entry);
+  }
 
   /** Moves the entries that are too many for this transaction to another one. */
   split(mostPages: number): Pending {
@@ -84,8 +104,10 @@ class Pending {
       pages += ofEntry;
       count += 1;
     }
-    rest.entries = this.entries.splice(count);
-    rest.isDue = rest.entries.length > 0;
+    const others = this.others.length;
+    rest.others = this.others.splice(count);
+    rest.claims = this.claims.splice(Math.max(0, count - others));
+    rest.isDue = rest.others.length + rest.claims.length > 0;
     rest.isUrgent = rest.isDue && this.isUrgent;
     rest.pages = this.pages - pages;
     this.pages = pages;
@@ -274,11 +296,18 @@ export class IndexWriter {
     if (this.#isUrgent) this.#pause?.abort(HURRIED);
   }
 
+  get #isFull(): boolean {
+    return this.#pending.pages >= this.#leases.mostPages;
+  }
+
   get #isUrgent(): boolean {
-    const { isUrgent, pages } = this.#pending;
-    const isFull = pages >= this.#leases.mostPages;
+    const { isUrgent } = this.#pending;
     return (
-      isUrgent || isFull || this.#urgency.isNeeded || this.#ends.ended.aborted || this.#ends.ending.aborted
+      isUrgent ||
+      this.#isFull ||
+      this.#urgency.isNeeded ||
+      this.#ends.ended.aborted ||
+      this.#ends.ending.aborted
     );
   }
 
@@ -300,8 +329,7 @@ export class IndexWriter {
   #add(change: Change): Promise<boolean> {
     return new Promise((resolve, reject) => {
       const entry = { ...change, resolve, reject };
-      this.#pending.entries.push(entry);
-      this.#pending.pages += pagesOf(entry);
+      this.#pending.add(entry);
       if (!MAY_WAIT.includes(change.kind)) this.#pending.isUrgent = true;
       this.#begin();
       this.#hurry();
@@ -324,7 +352,11 @@ export class IndexWriter {
       await this.#clock.sleep(leftMs, this.#pause.signal).catch(() => undefined);
       this.#pause = undefined;
     }
-    for (let turns = 0; turns < TURNS_TO_GATHER; turns++) await this.#clock.turn();
+    const until = this.#clock.now() + GATHER_MS;
+    for (let turns = 0; turns < TURNS_TO_GATHER && !this.#isFull; turns++) {
+      await this.#clock.turn();
+      if (this.#clock.now() >= until) break;
+    }
     this.#nextAt = this.#clock.now() + GAP_MS;
   }
 

@@ -179,6 +179,29 @@ describe('changes that nobody waits for', () => {
     expect(made).toEqual([1, 5]);
   });
 
+  it('go after the record of a copy, for which its writer has a turn', async () => {
+    const { made, writer } = await afterTransaction();
+    const claims = Array.from({ length: 499 }, (_, i) => writer.claim(claimOf(100 + i)));
+    expect(await writer.placed({ ...claimOf(0), chunk: 1, sums: new Uint8Array(8) })).toBe(true);
+    const before = made.reduce((sum, count) => sum + count, 0);
+    expect(before).toBeLessThan(claims.length / 2);
+    expect(await Promise.all(claims)).toEqual(claims.map(() => true));
+  });
+
+  it('are not gathered for long where a turn of the event loop takes long', async () => {
+    let [turns, turnMs] = [0, 0];
+    const clock: ManualClock = new ManualClock(async () => {
+      turns += 1;
+      clock.pass(turnMs);
+      await settled();
+    });
+    const writer = await writerOf('a', {}, { clock });
+    turnMs = 5;
+    turns = 0;
+    expect(await writer.claim(claimOf(0))).toBe(true);
+    expect(turns).toBe(1);
+  });
+
   type Hurry = (parts: Awaited<ReturnType<typeof afterTransaction>>) => Promise<unknown>;
   const urgent: [string, Hurry][] = [
     ['room is asked for', ({ writer }) => writer.next()],

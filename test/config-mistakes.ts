@@ -268,7 +268,7 @@ export const MISTAKES: readonly Mistake[] = [
     what: 'a start of what is not tuned',
     config: withPrefetcher({ producers: 8, initialProducers: 8 }),
     field: 'prefetcher.initialProducers',
-    told: 'expected none beside producers',
+    told: 'cannot be combined with producers',
   },
   {
     what: 'a wrong way with errors',

@@ -80,7 +80,7 @@ export function someConfig(noting: string): fc.Arbitrary<HierarchyConfig> {
     {
       policy: fc.constantFrom('firstFit', { name: 'firstFit' }),
       concurrency: count,
-      chunk: fc.constantFrom(1000, '64KiB', '1 MB'),
+      chunk: fc.constantFrom(4096, '64KiB', '1 MB'),
       memory: large,
     },
     { requiredKeys: [] },

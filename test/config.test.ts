@@ -19,29 +19,33 @@ import { MISTAKES } from './config-mistakes.js';
 import { someConfig } from './config-samples.js';
 import { blocks } from './documents.js';
 
+/** A file's content, larger than a chunk. */
+const body = (letter: string) => letter.repeat(6000);
+
 describe('loadHierarchy', () => {
   it('makes the hierarchy that the file describes: its source is read, its tiers are filled and serve', async () => {
+    const [a, b, c] = [body('a'), body('b'), body('c')];
     const directory = await directoryWith({
-      'data/train/a': 'content of a',
-      'data/train/b': 'content of b',
-      'data/test/c': 'content of c',
+      'data/train/a': a,
+      'data/train/b': b,
+      'data/test/c': c,
       'config/tiers.yaml': `
         source: { driver: fs, root: ../data, prefix: train/, retry: { attempts: 4 } }
         tiers:
-          - { driver: memory, quota: 12 }
+          - { driver: memory, quota: 6000 }
           - { driver: fs, root: ./cache, quota: 200GiB, fsync: true }
-        placement: { policy: firstFit, concurrency: 1, chunk: 10, memory: 1MiB }
+        placement: { policy: firstFit, concurrency: 1, chunk: 4KiB, memory: 1MiB }
         scan: true`,
     });
     const hierarchy = await loadHierarchy(path.join(directory, 'config/tiers.yaml'));
     await hierarchy.open();
     expect(hierarchy.namespace.count).toBe(2);
-    expect(Buffer.from(await hierarchy.read('a')).toString()).toBe('content of a');
+    expect(Buffer.from(await hierarchy.read('a')).toString()).toBe(a);
     expect(await hierarchy.place('b')).toBe(1);
     await hierarchy.idle();
-    expect(Buffer.from(await hierarchy.read('b')).toString()).toBe('content of b');
+    expect(Buffer.from(await hierarchy.read('b')).toString()).toBe(b);
     const [ram, disk] = hierarchy.stats().tiers;
-    expect(ram).toMatchObject({ quotaBytes: 12, usedBytes: 12 });
+    expect(ram).toMatchObject({ quotaBytes: 6000, usedBytes: 6000 });
     // Whole blocks, and the index beside them.
     expect(disk).toMatchObject({ quotaBytes: 200 * 2 ** 30 });
     expect(disk?.usedBytes).toBeGreaterThan(4096);
@@ -49,7 +53,7 @@ describe('loadHierarchy', () => {
     const cache = path.join(directory, 'config/cache');
     const copies = (await fs.readdir(cache)).filter((name) => name !== '.tiered');
     expect(copies).toEqual([expect.stringMatching(/^b@/)]);
-    expect(await fs.readFile(path.join(cache, copies[0] ?? ''), 'utf8')).toBe('content of b');
+    expect(await fs.readFile(path.join(cache, copies[0] ?? ''), 'utf8')).toBe(b);
     expect(await fs.readdir(path.join(directory, 'data'))).toEqual(['test', 'train']);
   });
 

@@ -70,7 +70,9 @@ function leftOutOf(lines: readonly Line[], name: string): string[] {
   const entries = fs.readdirSync(path.join(root, 'packages', name, 'src'), { withFileTypes: true });
   const folders = entries.filter((entry) => entry.isDirectory()).map((entry) => `${entry.name}/`);
   const named = rows.flatMap((row) => Array.from(row.matchAll(/`(?:src\/)?([\w-]+\/)`/g), ([, one]) => one));
-  return folders.filter((folder) => !named.includes(folder)).map((folder) => `${name}: ${folder}`);
+  return folders
+    .filter((folder) => !named.includes(folder))
+    .map((folder) => `add a row for ${folder} to the table of **${name}**`);
 }
 
 describe('ARCHITECTURE.md', () => {
@@ -81,8 +83,7 @@ describe('ARCHITECTURE.md', () => {
     expect(missingIn(lines)).toEqual([]);
   });
 
-  it('tells of every package, and of every folder of those that have a table', () => {
-    expect(packages.filter((name) => !lines.some(({ about }) => about === name))).toEqual([]);
+  it('tells of every folder of packages that have a table', () => {
     expect(packages.flatMap((name) => leftOutOf(lines, name))).toEqual([]);
   });
 
@@ -108,7 +109,7 @@ describe('ARCHITECTURE.md', () => {
       'ARCHITECTURE.md: addon*.py',
       'ARCHITECTURE.md: docs/nothing.md',
     ]);
-    expect(leftOutOf(wrong, 'core')).toContain('core: namespace/');
-    expect(leftOutOf(wrong, 'core')).not.toContain('core: read/');
+    expect(leftOutOf(wrong, 'core')).toContain('add a row for namespace/ to the table of **core**');
+    expect(leftOutOf(wrong, 'core')).not.toContain('add a row for read/ to the table of **core**');
   });
 });

@@ -84,10 +84,10 @@ function userName(): string | undefined {
   }
 }
 
-/** Packages whose versions matter when something is wrong, where they are installed. */
+/** All packages of the project, each of which may be installed or not. */
 const PACKAGES = [
-  ...['config', 'core', 'tiering', 'prefetch', 'sharing', 'native', 'simulator'],
-  ...['node-fs-adapter', 's3-adapter', 'opendal-adapter'],
+  ...['config', 'core', 'formats', 'interpose', 'loader', 'native', 'node-fs-adapter', 'opendal-adapter'],
+  ...['opentelemetry', 'prefetch', 's3-adapter', 'sharing', 'simulator', 'tiering'],
 ].map((name) => `@tiered/${name}`);
 
 /** The versions of the packages that this one finds. */

@@ -226,7 +226,11 @@ describe('tiered doctor --bundle', () => {
     const bundle = JSON.parse(await readFile(plain, 'utf8')) as object;
     expect(bundle).toMatchObject({
       bundle: 1,
-      versions: { node: process.versions.node, '@tiered/core': expect.any(String) },
+      versions: {
+        node: process.versions.node,
+        '@tiered/core': expect.any(String),
+        '@tiered/loader': expect.any(String),
+      },
       machine: { platform: process.platform, cores: expect.any(Number) },
       configuration: { source: { driver: 'fs', root: '${DOCTOR_DATA}' }, tiers: [CACHE] },
       variables: ['DOCTOR_DATA'],

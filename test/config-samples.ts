@@ -78,7 +78,7 @@ export function someConfig(noting: string): fc.Arbitrary<HierarchyConfig> {
     }));
   const placement = fc.record(
     {
-      policy: fc.constantFrom('firstFit', { name: 'firstFit' }),
+      policy: fc.constantFrom('firstFit', 'lru', 'planFollower', { name: 'firstFit' }),
       concurrency: count,
       chunk: fc.constantFrom(4096, '64KiB', '1 MB'),
       memory: large,

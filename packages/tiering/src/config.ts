@@ -103,8 +103,6 @@ const withOptions = z.discriminatedUnion('name', POLICIES, {
   error: ({ input }) => expected(aPolicy).error({ input: (input as { readonly name?: unknown }).name }),
 });
 
-const ALONE = { firstFit: () => firstFit, lru: () => lru, planFollower };
-
 /** How policies are written that a name alone does not describe. */
 const WRITTEN: Readonly<Record<string, string>> = {
   pinned: '{ name: pinned, pins: [{ pattern: "val/**", level: 0 }] }',
@@ -122,7 +120,9 @@ function policyError({ input }: { readonly input?: unknown }): string {
 }
 
 /** Policies that need no options may be named alone. */
-const byName = z.enum(['firstFit', 'lru', 'planFollower']).transform((name) => ALONE[name]());
+const byName = z
+  .enum(names.filter((name) => withOptions.safeParse({ name }).success))
+  .transform((name) => withOptions.parse({ name }));
 
 const schema = group('options of the placement, such as { concurrency: 6 }', {
   policy: z

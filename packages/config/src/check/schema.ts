@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { driverNames } from '../drivers/modules.js';
 import {
   byteSize,
   expected,
@@ -103,11 +104,13 @@ const throttle = group('options of a throttle, such as { latencyMs: 1 }', {
   description: 'Makes the storage as slow as another one, to see what would be. Default: as fast as it is.',
 });
 
+const NAMES = driverNames.join(', ');
+
 const levelFields = {
-  driver: text('the name of a driver: memory, fs, s3, opendal, a package, or a path that begins with ./', {
+  driver: text(`the name of a driver: ${NAMES}, a package, or a path that begins with ./`, {
     title: 'Driver',
     description:
-      'What reads and writes the storage: memory, fs, s3, opendal, the name of a package that exports driverFactory, or ' +
+      `What reads and writes the storage: ${NAMES}, the name of a package that exports driverFactory, or ` +
       'the path of such a module, which begins with ./ and is relative to the file. Its own options stand beside it.',
   }),
   prefix: text('the characters that the keys begin with', {

@@ -51,7 +51,7 @@ async function load<Factory extends object>(
   const isPath = /^\.{0,2}[/\\]/.test(specifier) || path.isAbsolute(specifier);
   if (!isPath && specifier.includes(':')) {
     return {
-      problem: 'expected memory, fs, s3, opendal, the name of a package, or a path that begins with ./',
+      problem: `expected ${driverNames.join(', ')}, the name of a package, or a path that begins with ./`,
     };
   }
   try {

@@ -30,7 +30,19 @@ const shown = [...documents()].flatMap(([document, text]) =>
   Array.from(text.matchAll(SHOWN), ([, words = '']) => ({ document, words: words.trim() })),
 );
 
+/** Rows of the table of commands that a document lacks. */
+function rowsLeftOut(text = ''): string[] {
+  const names = program().commands.map((one) => one.name());
+  const isThere = (name: string) => new RegExp(`^\\| \`${name}[ \`]`, 'm').test(text);
+  return names.filter((name) => !isThere(name)).map((name) => `add a row for \`${name}\``);
+}
+
 describe('commands in documents', () => {
+  it('are all in the table of docs/command-line.md', () => {
+    expect(rowsLeftOut(documents().get('docs/command-line.md'))).toEqual([]);
+    expect(rowsLeftOut('\n| `stats` | |')).toContain('add a row for `top`');
+  });
+
   it.each(shown)('$document: tiered $words', ({ words }) => {
     const split = (words.match(/'[^']*'|"[^"]*"|\S+/g) ?? []).map((word) => word.replace(/^['"]|['"]$/g, ''));
     expect(wrongWith(program(), split)).toBeUndefined();

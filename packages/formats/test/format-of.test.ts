@@ -1,5 +1,9 @@
 import { FORMAT_NAMES, formatOf } from '@tiered/formats';
+import fs from 'node:fs';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+
+const README = fs.readFileSync(path.join(import.meta.dirname, '../README.md'), 'utf8');
 
 /** What formats cannot do without. */
 const NEEDED: Readonly<Record<string, object>> = {
@@ -13,6 +17,13 @@ describe('formatOf', () => {
     expect(format.name).toBe(name);
     const options = JSON.parse(JSON.stringify(format.options)) as typeof format.options;
     expect((await formatOf(name, options)).options).toEqual(format.options);
+  });
+
+  it('makes none that the table of the README leaves out', () => {
+    const made = (name: string) => name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+    const isThere = (name: string) =>
+      new RegExp(`^\\| .*/.* \\| \`${made(name)}\\(\\)\` \\|`, 'm').test(README);
+    expect(FORMAT_NAMES.filter((name) => !isThere(name))).toEqual([]);
   });
 
   it.each(['parquet2', 'constructor', ''])('refuses %j', async (name) => {

@@ -35,6 +35,13 @@ class HeldSource {
 
 const TIER = () => ({ driver: new MemoryDriver(), quota: 10_000 });
 
+it('a quota below one chunk is refused, with both in the same unit', () => {
+  const tier = { driver: new MemoryDriver(), quota: '512KiB' };
+  expect(() => startHierarchy(new MemoryDriver(), [tier], { chunk: '4MiB' })).toThrow(
+    'tiers[0].quota: expected at least one chunk (placement.chunk), which is 4194304 bytes (4 MiB), got 524288',
+  );
+});
+
 describe('chunks of an object that is being placed', () => {
   it('[F3] a chunk that a reader needs is asked for at once, however much is queued in the background', async () => {
     const objects = objectsOf([1000]);

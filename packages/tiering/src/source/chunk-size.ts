@@ -51,7 +51,7 @@ export class ChunkSize {
     if (quotaBytes >= least || (quotaBytes === 0 && driver.location === undefined)) return;
     throw configError(
       `tiers[${level}].quota`,
-      `at least one chunk (placement.chunk), which is ${formatBytes(least)}`,
+      `at least one chunk (placement.chunk), which is ${least} bytes (${formatBytes(least)})`,
       quotaBytes,
     );
   }

@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -103,23 +102,6 @@ describeShim('a daemon', () => {
     const gone = await here('env', '--at', at);
     expect([alive.messages, gone.code, gone.out]).toEqual(['', 0, alive.out]);
     expect(gone.messages).toMatch(/^warning: the daemon at .*session has ended; programs read the source/);
-  });
-
-  it.runIf(process.getuid?.() === 0)('is told apart from none where it is of another user', async () => {
-    const at = path.join('/dev/shm', `tiered-test-${randomUUID()}`);
-    fs.mkdirSync(at, { mode: 0o700 });
-    onTestFinished(() => fs.rmdirSync(at));
-    const nobody = {
-      uid: 65_534,
-      gid: 65_534,
-      env: { ...process.env, TMPDIR: '/dev/shm', TSX_DISABLE_CACHE: '1' },
-    };
-    const running = started([...ONE_PROCESS, 'run', '--at', at, '--', 'echo', 'done'], nobody);
-    expect([await running.ended, running.out(), running.messages()]).toEqual([
-      0,
-      'done\n',
-      `${at}: this user may not read it; it belongs to root. A daemon serves its own user: the program reads the source.\n`,
-    ]);
   });
 
   it('is no part of a program with a summary in JSON', async () => {

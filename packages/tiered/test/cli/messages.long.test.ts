@@ -1,7 +1,9 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { environmentOf } from '../../src/cli/shared/daemon-at.js';
 import { lateText, noneText } from '../../src/cli/summary.js';
 import { tiered } from './run-tiered.js';
 
@@ -132,6 +134,16 @@ it('a fault of a tier is a line of the command, without advice for programmers',
   expect(messages).toContain('mount or create it');
   expect(messages).not.toContain('Listen to the event');
   expect(warnings).toEqual([]);
+});
+
+it('tells a daemon of another user apart from none', async () => {
+  const at = inside('session');
+  await mkdir(at, { mode: process.geteuid?.() === 0 ? 0o700 : 0 });
+  const terminal = new PassThrough();
+  expect(await asNobody(() => environmentOf({ terminal }, at))).toBe(process.env);
+  expect(String(terminal.read())).toMatch(
+    /session: this user may not read it; it belongs to .*\. A daemon serves its own user: /,
+  );
 });
 
 it('says of planned opens that came before their copies whether that is bad', () => {

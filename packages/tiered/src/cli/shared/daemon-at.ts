@@ -21,7 +21,10 @@ export function sessionAt(at: string | undefined): string {
 }
 
 /** The environment of programs that find a daemon. Where there is none, says so: they read the source. */
-export async function environmentOf({ terminal }: CommandHost, at: string): Promise<NodeJS.ProcessEnv> {
+export async function environmentOf(
+  { terminal }: Pick<CommandHost, 'terminal'>,
+  at: string,
+): Promise<NodeJS.ProcessEnv> {
   const env = knownAt(at);
   if (env === undefined && isDenied(at))
     terminal.write(`${at}: ${deniedAt(at)}. A daemon serves its own user: the program reads the source.\n`);
@@ -33,7 +36,7 @@ export async function environmentOf({ terminal }: CommandHost, at: string): Prom
 /** Whether this user may not look into a directory. */
 function isDenied(directory: string): boolean {
   try {
-    fs.accessSync(directory, fs.constants.X_OK);
+    fs.lstatSync(path.join(directory, 'ring'), { throwIfNoEntry: false });
     return false;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EACCES';

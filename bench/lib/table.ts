@@ -56,6 +56,8 @@ export function reached({ value, unit }: Check): string {
 function format(value: Cell | undefined): string {
   if (typeof value === 'object') return value.map(format).join(' ');
   if (typeof value !== 'number') return value ?? '';
+  // Nothing was measured.
+  if (Number.isNaN(value)) return '';
   if (Number.isInteger(value) || Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en');
   return value.toFixed(2);
 }

@@ -10,6 +10,7 @@ import { readMnist, type Digits } from './mnist.js';
 import { buildModel, useWasm, warmUp } from './model.js';
 import { HELP, parseOptions, UsageError, type Options } from './options.js';
 import { Progress } from './progress.js';
+import { pythonDemo } from './python.js';
 import { chartFileOf, writeReport } from './report.js';
 import { EPOCHS, runSetups, type Outcome } from './run.js';
 import { SETUPS } from './setups.js';
@@ -26,13 +27,15 @@ const QUICK_SAMPLES = 24_000;
  * Trains under every setup, in turn, and says what was seen. Resolves to whether all checks held.
  */
 async function demo(options: Options, signal: AbortSignal): Promise<boolean> {
-  const { quick, report } = options;
+  const { quick, report, seed } = options;
   const start = systemClock.now();
   // As `npm ci` does, for clones that are older than their sources.
   await import('../../tools/c/at-install.js');
+  const samples = quick ? QUICK_SAMPLES : SAMPLES;
+  if (options.python) return pythonDemo({ samples, seed, signal, say: print });
   // First, so that a report that cannot be written is known before the work and not after it.
   await mkdir(path.dirname(report), { recursive: true });
-  const dataset = await prepareDataset(quick ? QUICK_SAMPLES : SAMPLES, signal);
+  const dataset = await prepareDataset(samples, signal);
   const progress = new Progress();
   const testDigits = await readMnist('t10k', signal);
   await useWasm();

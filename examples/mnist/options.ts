@@ -19,6 +19,8 @@ export type SourceChoice = { readonly kind: 'directory' } | { readonly kind: 'em
 /** What the user asked for. */
 export interface Options {
   readonly quick: boolean;
+  /** Whether an unmodified script of PyTorch trains, in place of the setups of Node. */
+  readonly python: boolean;
   readonly model: ModelName;
   readonly seed: number;
   readonly source: SourceChoice;
@@ -38,6 +40,9 @@ export const HELP = `Trains a model on MNIST through four ways to get the data, 
   npm run demo -- [options]
 
   --quick          24,000 digits instead of 60,000: half of the time
+  --python         trains by a script of PyTorch that knows nothing of tiers (Linux; PYTHON
+                   names an interpreter that has torch and numpy); goes with --quick and
+                   --seed alone
   --model NAME     dense (default): so small that reading the data is the limit;
                    lenet: the convolutional one. TF.js learns 500 to 1,000 digits a
                    second with it in WebAssembly, so computing is the limit, and it
@@ -64,7 +69,9 @@ AWS's own tools find them (profiles, SSO, roles).
  * @throws UsageError for what it cannot mean.
  */
 export function parseOptions(args: readonly string[]): Options {
-  const { quick, model, seed, source, endpoint, region, report, help } = parse(args);
+  const { quick, python, model, seed, source, endpoint, region, report, help } = parse(args);
+  const beside = [model !== 'dense', source !== 'directory', report !== DEFAULT_REPORT];
+  if (python && beside.includes(true)) throw new UsageError('--python goes with --quick and --seed alone.');
   if (model !== 'dense' && model !== 'lenet')
     throw new UsageError(`--model is dense or lenet, not "${model}".`);
   if (!/^\d{1,9}$/.test(seed))
@@ -73,6 +80,7 @@ export function parseOptions(args: readonly string[]): Options {
     throw new UsageError(`--report is a file that ends with .html, not "${report}".`);
   return {
     quick,
+    python,
     model,
     seed: Number(seed),
     source: sourceChoice(source, endpoint, region),
@@ -125,6 +133,7 @@ function parse(args: readonly string[]) {
       args: [...args],
       options: {
         quick: { type: 'boolean', default: false },
+        python: { type: 'boolean', default: false },
         model: { type: 'string', default: 'dense' },
         seed: { type: 'string', default: '1' },
         source: { type: 'string', default: 'directory' },

@@ -41,3 +41,9 @@ describe('the source of the demo', () => {
     expect(awkward).toBe(String.raw`npm run demo -- --seed 1 --source 's3://data/it'\''s & $HOME/'`);
   });
 });
+
+it('trains by a script of PyTorch with a seed, and with nothing that is of Node', () => {
+  expect(parseOptions(['--python', '--quick', '--seed', '3'])).toMatchObject({ python: true, seed: 3 });
+  expect(() => parseOptions(['--python', '--source', 's3'])).toThrow(UsageError);
+  expect(() => parseOptions(['--python', '--model', 'lenet'])).toThrow(UsageError);
+});

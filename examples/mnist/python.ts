@@ -1,0 +1,195 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import readline from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { ThrottleDriver } from '@tiered/core/decorators';
+import { Interposer } from '@tiered/interpose';
+import { FileSystemDriver } from '@tiered/node-fs-adapter';
+import { S3Driver } from '@tiered/s3-adapter';
+import { S3Server } from '@tiered/s3-server';
+import { PlacementHandler } from '@tiered/tiering';
+import { DemoError } from './errors.js';
+import { megabytes, percent, seconds } from './format.js';
+import { PIXELS, readMnist } from './mnist.js';
+import { bytesPerSecondFor } from './source.js';
+
+const EPOCHS = 3;
+const SHARDS = 50;
+/** A digit in a file: what it is, and its pixels. */
+const RECORD = 1 + PIXELS;
+const BUCKET = 'mnist';
+const LATENCY_MS = 4;
+/** As in the setups of Node. */
+const ROOM = 0.56;
+/** A tier that holds nothing: what its index takes. */
+const NO_ROOM = 2 ** 20;
+/** What the daemon keeps in memory beside the tiers, so that a run without tiers has the source alone. */
+const SPOOL = '4MiB';
+const SCRIPT = fileURLToPath(new URL('train.py', import.meta.url));
+const INSTALL = 'bash tools/servers/install.sh frameworks, or pip install torch numpy; PYTHON names another';
+const run = promisify(execFile);
+
+/** What the script says of an epoch. */
+interface PythonEpoch {
+  readonly seconds: number;
+  readonly waited: number;
+  readonly accuracy: number;
+  /** Fingerprint of the order of all files so far. */
+  readonly order: string;
+}
+
+/** A training, and what the source gave it. */
+interface PythonRun {
+  readonly epochs: readonly PythonEpoch[];
+  readonly sourceBytes: number;
+}
+
+/** What the demo with Python is told. */
+export interface PythonDemo {
+  readonly samples: number;
+  readonly seed: number;
+  readonly signal: AbortSignal;
+  readonly say: (line: string) => void;
+}
+
+/**
+ * Runs a script of PyTorch that knows nothing of tiers: on the local disk, with a slow source alone, and with
+ * tiers between. The source takes three times as long for an epoch as the script computes on this machine.
+ * @returns Whether all runs read the same files in the same order.
+ * @throws DemoError if there is no Python with PyTorch, or the script fails.
+ */
+export async function pythonDemo({ samples, seed, signal, say }: PythonDemo): Promise<boolean> {
+  const python = await findPython();
+  const scratch = await mkdtemp(path.join(os.tmpdir(), 'tiered-demo-'));
+  const server = await S3Server.start();
+  const trainOn: TrainOn = (root, env) =>
+    train(python, [SCRIPT, root, `${seed}`, `${EPOCHS}`], env, signal, (epoch) => say(epochLine(epoch)));
+  try {
+    const directory = path.join(scratch, 'shards');
+    const bytes = await writeShards(directory, server, samples, signal);
+    say(`${samples.toLocaleString('en')} MNIST digits in ${SHARDS} files, ${megabytes(bytes)} MB.`);
+    say(`\n${python} train.py on the local disk: the bound`);
+    const local = await trainOn(directory, process.env);
+    const bytesPerSecond = bytesPerSecondFor({ bytes }, Math.min(...local.map((epoch) => epoch.seconds)));
+    const slow = { server, bytesPerSecond, scratch, trainOn, signal };
+    say(`\nthe same on an S3 server of ${megabytes(bytesPerSecond)} MB/s`);
+    const alone = await onSource(slow, 'source', NO_ROOM);
+    say(`\nthe same with a disk tier for ${percent(ROOM)} of the data`);
+    const tiered = await onSource(slow, 'tiered', Math.ceil(ROOM * bytes * (1 + 1 / 32)) + NO_ROOM);
+    say(`\n${takeaway(alone, tiered)}`);
+    return new Set([local, alone.epochs, tiered.epochs].map(orderOf)).size === 1;
+  } finally {
+    await server.close();
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Runs the script on the files below a path. */
+type TrainOn = (root: string, env: NodeJS.ProcessEnv) => Promise<PythonEpoch[]>;
+
+/** A slow source, and what runs on it. */
+interface Slow {
+  readonly server: S3Server;
+  readonly bytesPerSecond: number;
+  readonly scratch: string;
+  readonly trainOn: TrainOn;
+  readonly signal: AbortSignal;
+}
+
+/** Trains on the objects of the server, which programs find as files. */
+async function onSource(slow: Slow, name: string, quota: number): Promise<PythonRun> {
+  const { server, bytesPerSecond, scratch, trainOn, signal } = slow;
+  const { endpoint, region, credentials } = server;
+  const bucket = new S3Driver({ bucket: BUCKET, endpoint, region, credentials, proxy: 'none' });
+  const source = new ThrottleDriver(bucket, { latencyMs: LATENCY_MS, bytesPerSecond });
+  const tiers = [{ driver: new FileSystemDriver({ root: path.join(scratch, name), writable: true }), quota }];
+  const hierarchy = { source, tiers, placement: new PlacementHandler() };
+  const root = path.join(scratch, `${name}-root`);
+  await using interposer = await Interposer.open({ hierarchy, root, spool: SPOOL, signal });
+  const epochs = await trainOn(root, interposer.environment());
+  return { epochs, sourceBytes: interposer.stats().hierarchy.source.readBytes };
+}
+
+/** Writes the digits as files of a directory, and as objects of the server. Resolves to their bytes. */
+async function writeShards(
+  directory: string,
+  server: S3Server,
+  samples: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const digits = await readMnist('train', signal);
+  await mkdir(directory);
+  server.createBucket(BUCKET);
+  const each = samples / SHARDS;
+  for (let shard = 0; shard < SHARDS; shard++) {
+    const data = Buffer.alloc(each * RECORD);
+    for (let i = 0; i < each; i++) {
+      const digit = shard * each + i;
+      data[i * RECORD] = digits.label(digit);
+      data.set(digits.image(digit), i * RECORD + 1);
+    }
+    const name = `${String(shard).padStart(2, '0')}.bin`;
+    await writeFile(path.join(directory, name), data);
+    server.put(BUCKET, name, data);
+  }
+  return samples * RECORD;
+}
+
+/** The first Python that has PyTorch. */
+async function findPython(): Promise<string> {
+  const named = process.env['PYTHON'];
+  for (const python of named === undefined ? ['python3', '/usr/bin/python3'] : [named])
+    if (
+      await run(python, ['-c', 'import numpy, torch']).then(
+        () => true,
+        () => false,
+      )
+    )
+      return python;
+  throw new DemoError(`There is no Python with PyTorch: ${INSTALL}.`);
+}
+
+async function train(
+  python: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+  onEpoch: (epoch: PythonEpoch) => void,
+): Promise<PythonEpoch[]> {
+  const child = spawn(python, args, { env, stdio: ['ignore', 'pipe', 'inherit'], signal });
+  const ended = once(child, 'close') as Promise<[number | null]>;
+  const epochs: PythonEpoch[] = [];
+  for await (const text of readline.createInterface(child.stdout)) {
+    const epoch = JSON.parse(text) as PythonEpoch;
+    onEpoch(epoch);
+    epochs.push(epoch);
+  }
+  const [code] = await ended;
+  if (code !== 0) throw new DemoError(`${python} ${args.join(' ')} ended with ${code ?? 'a signal'}.`);
+  return epochs;
+}
+
+function epochLine({ seconds: took, waited, accuracy }: PythonEpoch): string {
+  return `  an epoch of ${seconds(took)} s, waiting for data ${percent(waited / took)} of it; accuracy ${percent(accuracy)}`;
+}
+
+function takeaway(alone: PythonRun, tiered: PythonRun): string {
+  const [before, took] = [totalOf(alone), totalOf(tiered)];
+  return (
+    `The script, as it is, took ${seconds(took)} s with the tier, and ${seconds(before)} s without: ` +
+    `${(before / took).toFixed(1)} x as fast, with ${percent(tiered.sourceBytes / alone.sourceBytes)} of the bytes from the source.`
+  );
+}
+
+function totalOf({ epochs }: PythonRun): number {
+  return epochs.reduce((sum, epoch) => sum + epoch.seconds, 0);
+}
+
+/** The files that were read, in their order. */
+function orderOf(epochs: readonly PythonEpoch[]): string {
+  return epochs.map(({ order }) => order).join();
+}

@@ -10,7 +10,6 @@ import { readMnist, type Digits } from './mnist.js';
 import { buildModel, useWasm, warmUp } from './model.js';
 import { HELP, parseOptions, UsageError, type Options } from './options.js';
 import { Progress } from './progress.js';
-import { pythonDemo } from './python.js';
 import { chartFileOf, writeReport } from './report.js';
 import { EPOCHS, runSetups, type Outcome } from './run.js';
 import { SETUPS } from './setups.js';
@@ -32,7 +31,10 @@ async function demo(options: Options, signal: AbortSignal): Promise<boolean> {
   // As `npm ci` does, for clones that are older than their sources.
   await import('../../tools/c/at-install.js');
   const samples = quick ? QUICK_SAMPLES : SAMPLES;
-  if (options.python) return pythonDemo({ samples, seed, signal, say: print });
+  if (options.python) {
+    const { pythonDemo } = await import('./python.js');
+    return pythonDemo({ samples, seed, signal, say: print });
+  }
   // First, so that a report that cannot be written is known before the work and not after it.
   await mkdir(path.dirname(report), { recursive: true });
   const dataset = await prepareDataset(samples, signal);

@@ -63,7 +63,11 @@ export interface PythonDemo {
  * @throws DemoError if there is no Python with PyTorch, or the script fails.
  */
 export async function pythonDemo({ samples, seed, signal, say }: PythonDemo): Promise<boolean> {
+  if (process.platform !== 'linux')
+    throw new DemoError('--python needs Linux: no shim can be loaded elsewhere.');
   const python = await findPython();
+  // What is loaded into the script.
+  await import('../../packages/interpose/src-c/build.js');
   const scratch = await mkdtemp(path.join(os.tmpdir(), 'tiered-demo-'));
   const server = await S3Server.start();
   const trainOn: TrainOn = (root, env) =>

@@ -12,6 +12,7 @@ describeShim('the demo with Python', () => {
       vi.stubEnv('PYTHON', python ?? INSTALL);
       const said: string[] = [];
       const { signal } = new AbortController();
+      // More bytes than the daemon's spool keeps.
       const demo = { samples: 10_000, seed: 2, signal, say: (line: string) => said.push(line) };
       expect(await pythonDemo(demo)).toBe(true);
       expect(said.filter((line) => line.startsWith('  an epoch of'))).toHaveLength(9);
@@ -20,5 +21,7 @@ describeShim('the demo with Python', () => {
       expect(Number(share)).toBeLessThan(75);
       vi.unstubAllEnvs();
     },
+    // PyTorch is started three times, which takes a busy machine its time.
+    600_000,
   );
 });

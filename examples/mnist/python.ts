@@ -6,34 +6,29 @@ import path from 'node:path';
 import readline from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { ThrottleDriver } from '@tiered/core/decorators';
 import { Interposer } from '@tiered/interpose';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
-import { S3Driver } from '@tiered/s3-adapter';
-import { S3Server } from '@tiered/s3-server';
 import { PlacementHandler } from '@tiered/tiering';
+import type { Dataset } from './dataset.js';
 import { DemoError } from './errors.js';
 import { megabytes, percent, seconds } from './format.js';
 import { PIXELS, readMnist } from './mnist.js';
-import { bytesPerSecondFor } from './source.js';
+import { Progress } from './progress.js';
+import { onDisk, SHARE } from './setups.js';
+import { openSource } from './source.js';
+import type { Source } from './store.js';
 
 const EPOCHS = 3;
 const SHARDS = 50;
 /** A digit in a file: what it is, and its pixels. */
 const RECORD = 1 + PIXELS;
-const BUCKET = 'mnist';
-const LATENCY_MS = 4;
-/** As in the setups of Node. */
-const ROOM = 0.56;
-/** A tier that holds nothing: what its index takes. */
-const NO_ROOM = 2 ** 20;
-/** What the daemon keeps in memory beside the tiers, so that a run without tiers has the source alone. */
+/** Memory that the daemon keeps beside the tiers: so little that a run without tiers has the source alone. */
 const SPOOL = '4MiB';
 const SCRIPT = fileURLToPath(new URL('train.py', import.meta.url));
 const INSTALL = 'bash tools/servers/install.sh frameworks, or pip install torch numpy; PYTHON names another';
 const run = promisify(execFile);
 
-/** What the script says of an epoch. */
+/** An epoch, as the script reports it. */
 interface PythonEpoch {
   readonly seconds: number;
   readonly waited: number;
@@ -42,13 +37,13 @@ interface PythonEpoch {
   readonly order: string;
 }
 
-/** A training, and what the source gave it. */
+/** A training, and the bytes that the source gave it. */
 interface PythonRun {
   readonly epochs: readonly PythonEpoch[];
   readonly sourceBytes: number;
 }
 
-/** What the demo with Python is told. */
+/** Options of the demo with Python. */
 export interface PythonDemo {
   readonly samples: number;
   readonly seed: number;
@@ -69,25 +64,27 @@ export async function pythonDemo({ samples, seed, signal, say }: PythonDemo): Pr
   // What is loaded into the script.
   await import('../../packages/interpose/src-c/build.js');
   const scratch = await mkdtemp(path.join(os.tmpdir(), 'tiered-demo-'));
-  const server = await S3Server.start();
   const trainOn: TrainOn = (root, env) =>
     train(python, [SCRIPT, root, `${seed}`, `${EPOCHS}`], env, signal, (epoch) => say(epochLine(epoch)));
   try {
-    const directory = path.join(scratch, 'shards');
-    const bytes = await writeShards(directory, server, samples, signal);
-    say(`${samples.toLocaleString('en')} MNIST digits in ${SHARDS} files, ${megabytes(bytes)} MB.`);
+    const dataset = await writeShards(path.join(scratch, 'shards'), samples, signal);
+    say(`${samples.toLocaleString('en')} MNIST digits in ${SHARDS} files, ${megabytes(dataset.bytes)} MB.`);
     say(`\n${python} train.py on the local disk: the bound`);
-    const local = await trainOn(directory, process.env);
-    const bytesPerSecond = bytesPerSecondFor({ bytes }, Math.min(...local.map((epoch) => epoch.seconds)));
-    const slow = { server, bytesPerSecond, scratch, trainOn, signal };
-    say(`\nthe same on an S3 server of ${megabytes(bytesPerSecond)} MB/s`);
-    const alone = await onSource(slow, 'source', NO_ROOM);
-    say(`\nthe same with a disk tier for ${percent(ROOM)} of the data`);
-    const tiered = await onSource(slow, 'tiered', Math.ceil(ROOM * bytes * (1 + 1 / 32)) + NO_ROOM);
-    say(`\n${takeaway(alone, tiered)}`);
-    return new Set([local, alone.epochs, tiered.epochs].map(orderOf)).size === 1;
+    const local = await trainOn(dataset.directory, process.env);
+    const epochSeconds = Math.min(...local.map((epoch) => epoch.seconds));
+    const source = await openSource({ kind: 'embedded' }, dataset, epochSeconds, new Progress(), signal);
+    const slow = { source, scratch, trainOn, signal };
+    try {
+      say(`\nthe same on ${source.about}`);
+      const alone = await onSource(slow, 'source', onDisk(0));
+      say(`\nthe same with a disk tier for ${percent(SHARE)} of the data`);
+      const tiered = await onSource(slow, 'tiered', onDisk(SHARE * dataset.bytes));
+      say(`\n${takeaway(alone, tiered)}`);
+      return new Set([local, alone.epochs, tiered.epochs].map(orderOf)).size === 1;
+    } finally {
+      await source.close();
+    }
   } finally {
-    await server.close();
     await rm(scratch, { recursive: true, force: true });
   }
 }
@@ -95,40 +92,31 @@ export async function pythonDemo({ samples, seed, signal, say }: PythonDemo): Pr
 /** Runs the script on the files below a path. */
 type TrainOn = (root: string, env: NodeJS.ProcessEnv) => Promise<PythonEpoch[]>;
 
-/** A slow source, and what runs on it. */
+/** A slow source, and the training on it. */
 interface Slow {
-  readonly server: S3Server;
-  readonly bytesPerSecond: number;
+  readonly source: Source;
   readonly scratch: string;
   readonly trainOn: TrainOn;
   readonly signal: AbortSignal;
 }
 
-/** Trains on the objects of the server, which programs find as files. */
+/** Trains on the objects of the source, which programs find as files. */
 async function onSource(slow: Slow, name: string, quota: number): Promise<PythonRun> {
-  const { server, bytesPerSecond, scratch, trainOn, signal } = slow;
-  const { endpoint, region, credentials } = server;
-  const bucket = new S3Driver({ bucket: BUCKET, endpoint, region, credentials, proxy: 'none' });
-  const source = new ThrottleDriver(bucket, { latencyMs: LATENCY_MS, bytesPerSecond });
+  const { source, scratch, trainOn, signal } = slow;
   const tiers = [{ driver: new FileSystemDriver({ root: path.join(scratch, name), writable: true }), quota }];
-  const hierarchy = { source, tiers, placement: new PlacementHandler() };
+  const hierarchy = { source: source.connect(), tiers, placement: new PlacementHandler() };
   const root = path.join(scratch, `${name}-root`);
   await using interposer = await Interposer.open({ hierarchy, root, spool: SPOOL, signal });
   const epochs = await trainOn(root, interposer.environment());
   return { epochs, sourceBytes: interposer.stats().hierarchy.source.readBytes };
 }
 
-/** Writes the digits as files of a directory, and as objects of the server. Resolves to their bytes. */
-async function writeShards(
-  directory: string,
-  server: S3Server,
-  samples: number,
-  signal: AbortSignal,
-): Promise<number> {
+/** Writes the digits as files that NumPy reads as they are. */
+async function writeShards(directory: string, samples: number, signal: AbortSignal): Promise<Dataset> {
   const digits = await readMnist('train', signal);
   await mkdir(directory);
-  server.createBucket(BUCKET);
   const each = samples / SHARDS;
+  const files: Record<string, number> = {};
   for (let shard = 0; shard < SHARDS; shard++) {
     const data = Buffer.alloc(each * RECORD);
     for (let i = 0; i < each; i++) {
@@ -138,9 +126,9 @@ async function writeShards(
     }
     const name = `${String(shard).padStart(2, '0')}.bin`;
     await writeFile(path.join(directory, name), data);
-    server.put(BUCKET, name, data);
+    files[name] = data.byteLength;
   }
-  return samples * RECORD;
+  return { directory, files, shards: SHARDS, samples, bytes: samples * RECORD };
 }
 
 /** The first Python that has PyTorch. */

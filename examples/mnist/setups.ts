@@ -38,12 +38,13 @@ export interface Setup {
  */
 const RAM_SHARE = 0.16;
 const DISK_SHARE = 0.4;
+export const SHARE = RAM_SHARE + DISK_SHARE;
 
 /**
  * What a disk needs to hold so many bytes: files take whole blocks there, and the index of the tier some
  * room.
  */
-function onDisk(bytes: number): number {
+export function onDisk(bytes: number): number {
   return Math.ceil(bytes * (1 + 1 / 32)) + 1024 * 1024;
 }
 

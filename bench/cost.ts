@@ -2,11 +2,11 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { SlowMount } from '../tools/fuse/slow-mount.js';
 import type { Cost } from './cost/cost-of.js';
-import { compileFloor } from './cost/floor.js';
+import { compileFloor, type Floor } from './cost/floor.js';
 import type { Keeping, Loop, SubjectCosts, SubjectTask } from './cost/subject.js';
 import { atMost, type Bench, type BenchOptions, type Check, type Row } from './lib/bench.js';
-import { CReader } from './lib/c-reader.js';
 import { runInChild } from './lib/child.js';
+import { hasCompiler } from './lib/compile.js';
 import { withScratch } from './lib/scratch.js';
 import { hasSlowMounts } from './lib/slow-mounts.js';
 
@@ -38,15 +38,19 @@ const bench: Bench = {
     withScratch(async (scratch) => {
       const rows: Row[] = [];
       const checks: Check[] = [];
-      const large = await makeData(scratch, 100_000, options);
-      await measureKeeping(large, scratch, options, rows, checks);
+      const floor = hasCompiler() ? await compileFloor(scratch) : undefined;
+      const [small, middle, large] = [
+        await makeData(scratch, 1000, options),
+        await makeData(scratch, 10_000, options),
+        await makeData(scratch, 100_000, options),
+      ];
+      await measureKeeping(large, floor, scratch, options, rows, checks);
       if (await hasSlowMounts('a slow source')) {
         await using mount = await SlowMount.start(large.directory, SLOW);
         const slow = { ...large, name: ON_SLOW, directory: mount.directory } as const;
-        await measureKeeping(slow, scratch, options, rows, checks);
+        await measureKeeping(slow, floor, scratch, options, rows, checks);
       }
-      for (const bytes of [1000, 10_000, 100_000])
-        await measureLoops(await makeData(scratch, bytes, options), scratch, options, rows);
+      for (const data of [small, middle, large]) await measureLoops(data, scratch, options, rows);
       return { rows, checks };
     }),
 };
@@ -67,12 +71,12 @@ async function makeData(scratch: string, bytes: number, { quick, progress }: Ben
 /** Objects that are read, and kept or not, by calls of `readInto`. */
 async function measureKeeping(
   data: Data,
+  floor: Floor | undefined,
   scratch: string,
   { progress }: BenchOptions,
   rows: Row[],
   checks: Check[],
 ): Promise<void> {
-  const floor = CReader.available ? await compileFloor(scratch) : undefined;
   const pathsOf = (keys: readonly string[]) => keys.map((key) => path.join(data.directory, key));
   let read: Cost | undefined;
   for (const keeping of ['read', 'ram', 'files', 'packed'] as const) {

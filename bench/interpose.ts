@@ -1,11 +1,9 @@
-import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { DaemonProcess } from './interpose/daemon-process.js';
 import { alternate, medianMs, ratio, type Setups } from './lib/alternate.js';
 import { atLeast, type Bench, type BenchOptions, type Check, type Row } from './lib/bench.js';
+import { compileC } from './lib/compile.js';
 import { RoundProcess, writePaths } from './lib/round-process.js';
 import { withScratch } from './lib/scratch.js';
 
@@ -62,9 +60,8 @@ export default bench;
 /** Compiles the program. Resolves to the reason why that cannot be. */
 async function whyMissing(scratch: string): Promise<string | undefined> {
   if (process.platform !== 'linux') return 'the shim is for Linux only';
-  const source = fileURLToPath(new URL('interpose/calls.c', import.meta.url));
   try {
-    await promisify(execFile)('cc', ['-O2', '-o', path.join(scratch, 'calls'), source]);
+    await compileC(new URL('interpose/calls.c', import.meta.url), scratch);
     return undefined;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { GCProfiler } from 'node:v8';
 import { systemClock } from '@tiered/core';
 
-/** What an object cost: microseconds of processor time of the whole process, and those that passed. */
+/** The cost of an object: microseconds of processor time of the whole process, and those that passed. */
 export interface Cost {
   readonly user: number;
   readonly system: number;

@@ -21,7 +21,7 @@
 
 static const char *what, *directory;
 static size_t bytes;
-static int threads, first, count;
+static int threads, count;
 static char **paths;
 static atomic_int next, made;
 
@@ -113,7 +113,7 @@ int main(int argc, char **argv) {
   what = argv[1];
   threads = atoi(argv[2]);
   bytes = strtoull(argv[3], NULL, 10);
-  first = take_paths(argv[4]);
+  int first = take_paths(argv[4]);
   int all = take_paths(argv[5]);
   directory = argv[6];
   run(0, first);

@@ -1,15 +1,15 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { compileC } from '../lib/compile.js';
 import { writePaths } from '../lib/round-process.js';
 import type { Cost } from './cost-of.js';
 import type { Keeping } from './subject.js';
 
 const run = promisify(execFile);
 
-/** What C is to do. */
+/** A task for C. */
 export interface FloorTask {
   readonly what: Keeping;
   readonly threads: number;
@@ -20,13 +20,13 @@ export interface FloorTask {
   readonly paths: readonly string[];
 }
 
-/** Compiles the program, whose `FloorTask` costs what the system and the hardware cost anybody. */
-export async function compileFloor(scratch: string): Promise<(task: FloorTask) => Promise<Cost>> {
-  const program = path.join(scratch, 'floor');
-  const source = fileURLToPath(new URL('floor.c', import.meta.url));
-  await run('cc', ['-O2', '-pthread', '-o', program, source]);
+/** Does a task in C, which costs as much as the system and the hardware cost anybody. */
+export type Floor = (task: FloorTask) => Promise<Cost>;
+
+/** Compiles the program in C. */
+export async function compileFloor(scratch: string): Promise<Floor> {
+  const program = await compileC(new URL('floor.c', import.meta.url), scratch, ['-pthread']);
   return async ({ what, threads, bytes, warm, paths }) => {
-    await mkdir(scratch, { recursive: true });
     const directory = await mkdtemp(path.join(scratch, 'floor-'));
     const lists = [await writePaths(scratch, warm), await writePaths(scratch, paths)];
     const { stdout } = await run(program, [what, String(threads), String(bytes), ...lists, directory]);

@@ -5,16 +5,17 @@ import { DataLoader } from '@tiered/loader';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { listSequence, Prefetcher } from '@tiered/prefetch';
 import { PlacementHandler } from '@tiered/tiering';
+import { FROM_SOURCES } from '../../packages/loader/test/from-sources.js';
 import { answerParent } from '../lib/child.js';
 import { costOf, type Cost } from './cost-of.js';
 
-/** Where copies are kept; `read` keeps none. */
+/** The place of copies; `read` keeps none. */
 export type Keeping = 'read' | 'ram' | 'files' | 'packed';
 
-/** How samples come to a training. */
+/** A way for samples to come to a training. */
 export type Loop = 'readInto' | 'Prefetcher' | 'DataLoader' | 'DataLoader, 1 worker';
 
-/** What a process of its own is to do: read objects, which are files of one size. */
+/** A task for a process of its own: to read objects, which are files of one size. */
 export interface SubjectTask {
   readonly source: string;
   readonly bytes: number;
@@ -27,18 +28,12 @@ export interface SubjectTask {
   readonly keys: readonly string[];
 }
 
-/** What the objects cost when they were read first, and once they were on the tier. */
+/** The costs of the objects when they were first read, and once they were on the tier. */
 export interface SubjectCosts {
   readonly first: Cost;
   readonly again: Cost;
 }
 
-/** Options of Node for threads, because these are sources. */
-const workerExecArgv = [
-  '--conditions=tiered-source',
-  '--import',
-  new URL('../../examples/sharp-workers/typescript.mjs', import.meta.url).href,
-];
 /** Reads under way at the same time, where nothing tunes them. */
 const LANES = 16;
 /** Passes of `measure` over the objects. */
@@ -102,22 +97,26 @@ function prefetched(hierarchy: Hierarchy): ReadAll {
   };
 }
 
-/** A loader of all objects, of which each call takes an epoch: workers start once. */
+/** A loader of all objects. Each call takes an epoch, so samples are found once, and workers start once. */
 function loaded(hierarchy: Hierarchy, bytes: number, workers: number): ReadAll {
-  let loader: DataLoader<Uint8Array, unknown, unknown[]> | undefined;
+  let loader: Awaited<ReturnType<typeof loaderOf>> | undefined;
   return async (keys) => {
-    const samples = await openSamples(hierarchy, { format: rawRecords({ recordBytes: bytes }) });
-    const transform = { module: new URL('transform.mjs', import.meta.url), export: 'firstByte' };
-    loader ??= new DataLoader(samples, {
-      batchSize: BATCH,
-      seed: 1,
-      epochs: PASSES,
-      ...(workers > 0 && { workers, transform, workerExecArgv }),
-    });
+    loader ??= await loaderOf(hierarchy, bytes, workers);
     let count = 0;
     for await (const { data } of loader.epoch()) count += data.length;
     if (count !== keys.length) throw new Error(`${count} of ${keys.length} samples came`);
   };
+}
+
+async function loaderOf(hierarchy: Hierarchy, bytes: number, workers: number) {
+  const samples = await openSamples(hierarchy, { format: rawRecords({ recordBytes: bytes }) });
+  const transform = { module: new URL('transform.mjs', import.meta.url), export: 'firstByte' };
+  return new DataLoader(samples, {
+    batchSize: BATCH,
+    seed: 1,
+    epochs: PASSES,
+    ...(workers > 0 && { workers, transform, workerExecArgv: FROM_SOURCES }),
+  });
 }
 
 await answerParent(measure);

@@ -1,7 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process';
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { compileC, hasCompiler } from './compile.js';
 import { RoundProcess, writePaths } from './round-process.js';
 
 /** What a C reader is to read, and how. */
@@ -21,14 +18,12 @@ export interface CReaderOptions {
 export const CReader = {
   /** Whether there is a compiler. */
   get available(): boolean {
-    return spawnSync('cc', ['--version']).status === 0;
+    return hasCompiler();
   },
 
   /** Compiles the program and starts it. */
   async start({ directory, paths, bytes, threads, slots }: CReaderOptions): Promise<RoundProcess> {
-    const program = path.join(directory, 'c-reader');
-    const source = fileURLToPath(new URL('c-reader.c', import.meta.url));
-    await promisify(execFile)('cc', ['-O2', '-pthread', '-o', program, source]);
+    const program = await compileC(new URL('c-reader.c', import.meta.url), directory, ['-pthread']);
     const list = await writePaths(directory, paths);
     return RoundProcess.start({
       command: program,

@@ -10,7 +10,7 @@ import type { Keeping } from './subject.js';
 const run = promisify(execFile);
 
 /** A task for C. */
-export interface FloorTask {
+interface FloorTask {
   readonly what: Keeping;
   readonly threads: number;
   /** Bytes of each file. */

@@ -1,7 +1,7 @@
 /**
  * What the packages of this repository share and users must not build on: it may change with any release.
  */
-export { allEnded } from './support/promises.js';
+export { allEnded, limited } from './support/promises.js';
 export { onAbort, OperationScope, raceAbort } from './support/abort.js';
 export { copyName, newTag, tagOf } from './tier/copy-name.js';
 export {
@@ -20,7 +20,6 @@ export { BriefMap } from './support/brief-map.js';
 export { Chain, type Link } from './support/chain.js';
 export { loadChecksum, type Checksum } from './support/checksum.js';
 export { existingAt } from './support/place.js';
-export { limited } from './support/promises.js';
 export {
   assertCounts,
   assertNoTilde,

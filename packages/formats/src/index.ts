@@ -2,8 +2,8 @@
  * Samples inside objects: what a format is, and the samples of a dataset by number.
  * @module
  */
-export { damaged } from './contract/format.js';
 export {
+  damaged,
   type IndexOptions,
   type ObjectReader,
   type RawRecord,

@@ -8,7 +8,5 @@ export {
 export { HoldingDriver, type HeldCall, type HoldingDriverOptions } from './holding-driver.js';
 export { IndexedMemoryDriver } from './indexed-memory-driver.js';
 export { ManualClock, settled, ticked } from './manual-clock.js';
-export { assertNothingHeld } from './watching.js';
+export { assertNothingHeld, TraceLog, listenersOn, outcomeOf } from './watching.js';
 export { someBytes } from './some-bytes.js';
-export { TraceLog } from './watching.js';
-export { listenersOn, outcomeOf } from './watching.js';

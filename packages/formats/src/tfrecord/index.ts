@@ -1,5 +1,12 @@
 /** TFRecord shards, and the `tf.train.Example` and `tf.train.SequenceExample` messages in them. @module */
-export { decodeExample, encodeExample } from './example.js';
+export {
+  decodeExample,
+  encodeExample,
+  decodeSequenceExample,
+  encodeSequenceExample,
+  type DecodedSequence,
+  type SequenceFeatures,
+} from './example.js';
 export type { Feature } from './feature.js';
 export {
   encodeRecords,
@@ -8,10 +15,4 @@ export {
   type EncodeRecordsOptions,
   type ReadRecordsOptions,
 } from './records.js';
-export {
-  decodeSequenceExample,
-  encodeSequenceExample,
-  type DecodedSequence,
-  type SequenceFeatures,
-} from './example.js';
 export { tfrecord, type TfrecordOptions } from './tfrecord.js';

@@ -1,8 +1,12 @@
 /** The performance model's formulas, datasets and published systems. @module */
-export { DEFAULT_ASSUMPTIONS, type Assumptions } from './model.js';
-export { throughput, type ThroughputCurve } from './model.js';
-export { sampleSizes, type Dataset, type NormalDataset } from './model.js';
 export {
+  DEFAULT_ASSUMPTIONS,
+  type Assumptions,
+  throughput,
+  type ThroughputCurve,
+  sampleSizes,
+  type Dataset,
+  type NormalDataset,
   fetchFromSource,
   fetchLocal,
   fetchRemote,

@@ -3,5 +3,4 @@ export { noPfs, type NoPfsOptions } from './no-pfs.js';
 export { STRATEGIES } from './all.js';
 export { placed } from './placed.js';
 export { localityAware, type LocalityAwareOptions } from './shared-memory.js';
-export { Copies, NOWHERE, type Strategy, type StrategyRun } from './strategy.js';
-export { type World } from './strategy.js';
+export { Copies, NOWHERE, type Strategy, type StrategyRun, type World } from './strategy.js';

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { failureOf } from './failure.js';
-import { ProgramEnded } from './failure.js';
+import { failureOf, ProgramEnded } from './failure.js';
 import { processHost, type CommandHost } from './host.js';
 import { tieredCommand } from './program.js';
 

@@ -72,7 +72,7 @@ class Pending {
    * thousand claims they would write nothing. A copy is claimed before anything else is said of it, so its
    * other changes come later.
    */
-  claims: Entry[] = [];
+  claims: Extract<Entry, { readonly kind: 'claims' }>[] = [];
   /** The other changes in the order of the calls, so that no change of a copy comes before an earlier one. */
   others: Entry[] = [];
   quota: number | undefined;
@@ -90,7 +90,8 @@ class Pending {
   }
 
   add(entry: Entry): void {
-    (entry.kind === 'claims' ? this.claims : this.others).push(entry);
+    if (entry.kind === 'claims') this.claims.push(entry);
+    else this.others.push(entry);
     this.pages += pagesOf(entry);
   }
 
@@ -361,26 +362,27 @@ export class IndexWriter {
   }
 
   async #write(pending: Pending): Promise<void> {
+    const { entries } = pending;
     const terms = this.#leases.terms();
-    const claims = pending.entries.flatMap(({ kind, row }) => (kind === 'claims' ? [row] : []));
+    const claims = pending.claims.map(({ row }) => row);
     const batch: Batch = {
       ...terms,
       member: this.#member,
       quota: pending.quota,
       seen: pending.seen,
       claims,
-      placed: pending.entries.flatMap(({ kind, row }) => (kind === 'placed' ? [row] : [])),
-      packed: pending.entries.flatMap(({ kind, row }) => (kind === 'packed' ? [row] : [])),
-      moved: pending.entries.flatMap(({ kind, row }) => (kind === 'moved' ? [row] : [])),
-      sealed: pending.entries.flatMap(({ kind, row }) => (kind === 'sealed' ? [row] : [])),
-      leaving: pending.entries.flatMap(({ kind, row }) => (kind === 'leaving' ? [row] : [])),
-      gone: pending.entries.flatMap(({ kind, row }) => (kind === 'gone' ? [row] : [])),
+      placed: entries.flatMap(({ kind, row }) => (kind === 'placed' ? [row] : [])),
+      packed: entries.flatMap(({ kind, row }) => (kind === 'packed' ? [row] : [])),
+      moved: entries.flatMap(({ kind, row }) => (kind === 'moved' ? [row] : [])),
+      sealed: entries.flatMap(({ kind, row }) => (kind === 'sealed' ? [row] : [])),
+      leaving: entries.flatMap(({ kind, row }) => (kind === 'leaving' ? [row] : [])),
+      gone: entries.flatMap(({ kind, row }) => (kind === 'gone' ? [row] : [])),
     };
     try {
       const outcome = await this.patiently(() => this.#client.call('apply', batch));
       this.#leases.applied(outcome, claims);
       const refused = new Set([...outcome.refused, ...outcome.lost]);
-      for (const { kind, row, resolve } of pending.entries) {
+      for (const { kind, row, resolve } of entries) {
         resolve(outcome.isMember && !(MAY_BE_REFUSED.includes(kind) && refused.has(row.tag)));
       }
     } catch (error) {
@@ -388,7 +390,7 @@ export class IndexWriter {
       // Nobody waits for these, and nobody repeats them, so they go with the next transaction.
       this.#pending.quota ??= pending.quota;
       this.#pending.seen ??= pending.seen;
-      for (const { reject } of pending.entries) reject(error);
+      for (const { reject } of entries) reject(error);
     } finally {
       for (const tell of pending.told) tell();
     }

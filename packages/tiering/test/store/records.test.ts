@@ -334,6 +334,27 @@ it('no change and no look-up goes through all copies, however many there are; on
   expect(plans.filter(([, steps]) => steps.some((step) => step === 'SCAN copies'))).toEqual([]);
 });
 
+describe('the statements of an index', () => {
+  it('are compiled once, whatever values are bound', () => {
+    const records = open();
+    records.join({ member: 'a', quota: 1000, dataset: 'd' });
+    for (const segment of [1, 2]) fillSegment(records, 'a', segment, [1, 2, 3]);
+    const claims = [10, 11, 12].map((tag) => claimOf(tag, 1));
+    records.apply(batchOf('a', { wants: 3 }));
+    records.apply(batchOf('a', { claims }));
+    records.apply(batchOf('a', { placed: claims.map(placedOf) }));
+    const found = claims.flatMap(({ key }) => records.find({ dataset: 1, key }));
+    expect(found).toHaveLength(3);
+    for (const claim of claims) {
+      records.apply(batchOf('a', { leaving: [claim] }));
+      records.apply(batchOf('a', { gone: [claim] }));
+    }
+    // SQLite compiles a PRAGMA anew for each run.
+    const again = "SELECT sql, reprep FROM sqlite_stmt WHERE reprep > 0 AND sql NOT LIKE 'PRAGMA%'";
+    expect(records.file.all(again)).toEqual([]);
+  });
+});
+
 describe('segments', () => {
   const joined = (...members: string[]) => {
     const records = open();

@@ -15,8 +15,15 @@ const COLUMNS = Object.freeze([
 /** A number, whatever a damaged index has there. */
 export const TAG = 'CAST(tag AS INTEGER) AS tag';
 
+/**
+ * A row is of this key. SQLite compares a bare parameter with the constant in the words of the index `sparse`,
+ * and then compiles the statement again whenever another value is bound, which costs eight times as much as
+ * an insertion.
+ */
+export const IS_KEY = 'key = CAST(? AS TEXT)';
+
 /** Which row is that of one copy, or of a segment, by key, dataset and tag. */
-export const IS_ROW = 'key = ? AND dataset = ? AND tag = ?';
+export const IS_ROW = `${IS_KEY} AND dataset = ? AND tag = ?`;
 
 /**
  * Copies as they are told of.

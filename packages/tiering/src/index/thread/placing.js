@@ -1,6 +1,6 @@
 // @ts-check
 import { Buffer } from 'node:buffer';
-import { IS_ROW } from './copy-rows.js';
+import { IS_KEY, IS_ROW } from './copy-rows.js';
 import { letLeave } from './leaving.js';
 import { STATES } from './schema.js';
 import { finish, holds, refOf, segmentOf } from './segment-rows.js';
@@ -48,7 +48,7 @@ function claim(file, member, { key, dataset, tag, version, size, bytes, occupied
   const { changes } = file.run(
     `INSERT INTO copies (key, dataset, tag, version, size, bytes, occupied, chunk, state, member)
        SELECT ?, ?, ?, ?, ?, ?, ?, 0, ${STATES.claimed}, ? WHERE NOT EXISTS (SELECT 1 FROM copies
-         WHERE key = ? AND dataset = ? AND version = ? AND state <= ${STATES.placed})`,
+         WHERE ${IS_KEY} AND dataset = ? AND version = ? AND state <= ${STATES.placed})`,
     [key, dataset, tag, version, size, bytes, occupied, member, key, dataset, version],
   );
   return changes > 0;
@@ -81,7 +81,7 @@ export function pack(file, member, { key, dataset, tag, version, size, bytes, ch
        SELECT ?, ?, ?, ?, ?, ?, 0, ?, ?, ${STATES.placed} WHERE EXISTS (SELECT 1 FROM copies
          WHERE ${IS_ROW} AND state = ${STATES.claimed} AND member = ?)
        AND NOT EXISTS (SELECT 1 FROM copies
-         WHERE key = ? AND dataset = ? AND version = ? AND state <= ${STATES.placed})`,
+         WHERE ${IS_KEY} AND dataset = ? AND version = ? AND state <= ${STATES.placed})`,
     [
       ...[key, dataset, tag, version, size, bytes, chunk, Buffer.from(sums)],
       ...[...refOf(segmentOf(tag)), member],

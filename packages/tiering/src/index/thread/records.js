@@ -1,5 +1,5 @@
 // @ts-check
-import { copiesWhere, TAG, tagsWhere } from './copy-rows.js';
+import { copiesWhere, IS_KEY, TAG, tagsWhere } from './copy-rows.js';
 import { IndexFile } from './index-file.js';
 import { inodeOf, isMarked } from './inode.js';
 import { gone, hasLeft, leavingBytes, letLeave, purge, takeOver } from './leaving.js';
@@ -160,7 +160,7 @@ export class Records {
 
   /** @type {Calls['find']} */
   find({ dataset, key }) {
-    const which = `key = ? AND dataset = ? AND state = ${STATES.placed}`;
+    const which = `${IS_KEY} AND dataset = ? AND state = ${STATES.placed}`;
     return copiesWhere(this.file, which, [key, dataset]);
   }
 

@@ -23,7 +23,7 @@ import { fromFsError, hasErrno, isFault, notAFile } from './errors.js';
 import { FileReader } from './read/file-reader.js';
 import { FileWriter } from './write/file-writer.js';
 import { DirectoryHome } from './index-home/index-home.js';
-import { NativeWriter } from './write/native-writer.js';
+import { NativeWriter, partsOf } from './write/native-writer.js';
 import { describe } from './file-version.js';
 import { checkedOptions, type CheckedFileOptions, type FileSystemDriverOptions } from './options.js';
 import { fileSystemOf } from './root/file-system.js';
@@ -205,8 +205,9 @@ export class FileSystemDriver implements StorageDriver {
 
   async write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
     const { signal } = options;
-    if (this.#native !== undefined && data instanceof Uint8Array && data.byteLength === options.size)
-      return this.#writeNatively(this.#native, key, data, options);
+    const parts = partsOf(data, options.size);
+    if (this.#native !== undefined && parts !== undefined)
+      return this.#writeNatively(this.#native, key, parts, options);
     const writer = await this.#create('write', key, options);
     try {
       let offset = 0;
@@ -283,9 +284,14 @@ export class FileSystemDriver implements StorageDriver {
     return walk({ ...what, prefix, concurrency, measure, leftOut, signal, left });
   }
 
-  #writeNatively(native: NativeWriter, key: string, bytes: Uint8Array, options: WriteOptions): Promise<void> {
+  #writeNatively(
+    native: NativeWriter,
+    key: string,
+    parts: readonly Uint8Array[],
+    options: WriteOptions,
+  ): Promise<void> {
     return this.#run('write', key, options.signal, async () => {
-      await this.#pool.watch(() => native.write(key, bytes, options));
+      await this.#pool.watch(() => native.write(key, parts, options));
       this.#reader.files.forget(key);
     });
   }

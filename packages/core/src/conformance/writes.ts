@@ -50,21 +50,27 @@ export const writes: readonly ConformanceTest[] = [
       assertBytes(await readAll(driver, 'object'), bytes, `object of ${size} bytes`);
     }
   }),
-  writeTest('write() takes pieces, and keeps no reference to memory of the caller', async (driver) => {
-    const bytes = someBytes(10_000, 1);
-    await driver.write('pieces', inPieces(bytes, 777), { size: 10_000 });
-    assertBytes(await readAll(driver, 'pieces'), bytes, 'object written in pieces');
-    const mine = someBytes(1000, 2);
-    await driver.write('whole', mine, { size: 1000 });
-    mine.fill(0);
-    assertBytes(await readAll(driver, 'whole'), someBytes(1000, 2), 'object written at once');
-    await driver.write('empty', inPieces(new Uint8Array(), 10), { size: 0 });
-    assert.equal((await driver.stat('empty', {})).size, 0);
-  }),
+  writeTest(
+    'write() takes pieces and parts, and keeps no reference to memory of the caller',
+    async (driver) => {
+      const bytes = someBytes(10_000, 1);
+      await driver.write('pieces', inPieces(bytes, 777), { size: 10_000 });
+      assertBytes(await readAll(driver, 'pieces'), bytes, 'object written in pieces');
+      const mine = someBytes(1000, 2);
+      await driver.write('whole', mine, { size: 1000 });
+      mine.fill(0);
+      assertBytes(await readAll(driver, 'whole'), someBytes(1000, 2), 'object written at once');
+      const parts = [0, 9000, 1, 999].map((size, i) => someBytes(size, i));
+      await driver.write('parts', parts, { size: 10_000 });
+      assertBytes(await readAll(driver, 'parts'), Buffer.concat(parts), 'object written in parts');
+      await driver.write('empty', inPieces(new Uint8Array(), 10), { size: 0 });
+      assert.equal((await driver.stat('empty', {})).size, 0);
+    },
+  ),
   writeTest('write() of more or fewer bytes than announced publishes nothing', async (driver) => {
     const bytes = someBytes(1000, 3);
     for (const size of [0, 999, 1001, 5000]) {
-      for (const data of [() => bytes, () => inPieces(bytes, 300)]) {
+      for (const data of [() => bytes, () => [bytes], () => inPieces(bytes, 300)]) {
         await assertUnpublished(
           driver,
           () => driver.write('object', data(), { size }),

@@ -116,7 +116,7 @@ export abstract class InterceptingDriver implements StorageDriver {
     const write = (signal: AbortSignal | undefined) => this.inner.write(key, data, { ...options, signal });
     return this.#pass('write', key, options.signal, write, {
       moved: () => options.size,
-      repeatable: data instanceof Uint8Array,
+      repeatable: !(Symbol.asyncIterator in data),
     });
   }
 

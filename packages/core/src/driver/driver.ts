@@ -128,10 +128,10 @@ export interface WriteOptions extends OperationOptions {
 }
 
 /**
- * The bytes of an object to be written, at once or in pieces. The producer may reuse a piece once the next
- * one is asked for.
+ * The bytes of an object to be written: at once, in parts that stay as they are until the write has settled,
+ * or in pieces that come one by one. Their producer may reuse a piece once the next one is asked for.
  */
-export type WriteData = Uint8Array | AsyncIterable<Uint8Array>;
+export type WriteData = Uint8Array | readonly Uint8Array[] | AsyncIterable<Uint8Array>;
 
 /**
  * Options of `create`. The signal ends `create` itself. The calls of the writer have signals of their own.

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { WriteOptions } from '@tiered/core/driver';
+import type { WriteData, WriteOptions } from '@tiered/core/driver';
 import { notOpenError } from '@tiered/core/internal';
 import { IoThreads, NativeError } from '@tiered/native';
 import { openIn } from '../read/native-reader.js';
@@ -52,12 +52,16 @@ export class NativeWriter {
    * As `FileSystemDriver.write`. Threads read the memory until the call has settled. An abort waits for the
    * system call that is under way.
    */
-  async write(key: string, bytes: Uint8Array, { ifAbsent = false, signal }: WriteOptions): Promise<void> {
+  async write(
+    key: string,
+    parts: readonly Uint8Array[],
+    { ifAbsent = false, signal }: WriteOptions,
+  ): Promise<void> {
     const root = this.#root();
     const filePath = root.pathOf(key);
     const options = { root, key, filePath, ifAbsent, driver: this.#driver, publishing: 'write' } as const;
     try {
-      await this.#moveIn(bytes, options, signal);
+      await this.#moveIn(parts, options, signal);
     } catch (error) {
       const clearUp = () => root.removeEmptyDirectoriesAbove(filePath);
       await this.#pool.change(undefined, clearUp).catch(() => undefined);
@@ -72,7 +76,11 @@ export class NativeWriter {
     await io?.close();
   }
 
-  async #moveIn(bytes: Uint8Array, options: MoveInOptions, signal: AbortSignal | undefined): Promise<void> {
+  async #moveIn(
+    parts: readonly Uint8Array[],
+    options: MoveInOptions,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     const { root, key, filePath, ifAbsent } = options;
     for (let attempt = 1; ; attempt++) {
       if (this.#io === undefined) throw notOpenError(this.#driver);
@@ -80,7 +88,7 @@ export class NativeWriter {
       const file = {
         temporary,
         target: key,
-        parts: [bytes],
+        parts,
         areFixed: true,
         mode: root.access.file,
         ifAbsent,
@@ -109,4 +117,13 @@ export class NativeWriter {
     const isOfName = error instanceof NativeError && error.syscall === 'publish';
     return conflictOf(ifAbsent && isOfName ? await refusalOf(error, options) : error, options);
   }
+}
+
+/** The parts of data that are there already, and of the announced size; undefined for other data. */
+export function partsOf(data: WriteData, size: number): readonly Uint8Array[] | undefined {
+  if (Symbol.asyncIterator in data) return undefined;
+  const parts = data instanceof Uint8Array ? [data] : data;
+  let bytes = 0;
+  for (const { byteLength } of parts) bytes += byteLength;
+  return bytes === size ? parts : undefined;
 }

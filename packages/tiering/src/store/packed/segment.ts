@@ -48,6 +48,15 @@ export interface SegmentParts {
   readonly datasetNumber: number;
 }
 
+/**
+ * A smaller copy is joined with its neighbours. As a part of its own it would cost the write more than its
+ * bytes cost to be copied.
+ */
+const LEAST_PART_BYTES = 2 ** 14;
+
+/** Between two copies. */
+const ZEROS = new Uint8Array(SEGMENT_UNIT);
+
 /** Copies that are recorded in one turn of the event loop: each takes some microseconds. */
 const RECORDS_A_TURN = 256;
 
@@ -133,7 +142,7 @@ export class Segment {
     if (!(await this.#claim())) throw takenForDeadError(store.tier);
     this.#isEnded = false;
     if (!(await store.isCurrent())) throw notCurrentError(store.tier);
-    await store.tier.driver.write(this.#name, this.#joined(), { size: this.#row.bytes });
+    await store.tier.driver.write(this.#name, this.#content(), { size: this.#row.bytes });
     // An index that was begun meanwhile may have been completed before the file was there. `end` removes the
     // file then.
     if (!(await store.isCurrent())) throw notCurrentError(store.tier);
@@ -153,10 +162,27 @@ export class Segment {
     }
   }
 
-  #joined(): Uint8Array {
-    const joined = new Uint8Array(this.#row.bytes);
-    for (const { data, tag } of this.#copies) joined.set(data, offsetInFile(tag));
-    return joined;
+  /** The bytes of the file, in parts. */
+  #content(): Uint8Array[] {
+    const content: Uint8Array[] = [];
+    let at = 0;
+    let small: Uint8Array[] = [];
+    const join = () => {
+      if (small.length > 0) content.push(Buffer.concat(small));
+      small = [];
+    };
+    for (const { data, tag } of this.#copies) {
+      const gap = offsetInFile(tag) - at;
+      at += gap + data.byteLength;
+      if (gap > 0) small.push(ZEROS.subarray(0, gap));
+      if (data.byteLength < LEAST_PART_BYTES) small.push(data);
+      else {
+        join();
+        content.push(data);
+      }
+    }
+    join();
+    return content;
   }
 
   async #record(copy: PackedCopy): Promise<void> {

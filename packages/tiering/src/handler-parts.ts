@@ -48,7 +48,8 @@ export async function openParts(wanted: Wanted, options: OperationOptions): Prom
   const budget = new MemoryBudget(memoryBytes, host.clock);
   const gate = new SourceGate(concurrency);
   const source = new SourceReads(host, chunkSize);
-  const urgency = new FlushUrgency(budget);
+  const writers = new Writers(concurrency, host.clock);
+  const urgency = new FlushUrgency(budget, writers);
   const events = new TierEvents();
   const copies = await CopyIndex.open({ host, checksum, tierReads, closing, events, urgency }, options);
   const fills = new Fills({
@@ -61,7 +62,7 @@ export async function openParts(wanted: Wanted, options: OperationOptions): Prom
     budget,
     checksum,
     chunkSize,
-    writers: new Writers(concurrency, host.clock),
+    writers,
     lanes: concurrency,
     readersWait,
     tierReads,

@@ -32,6 +32,8 @@ export interface Batch {
 export interface Applied {
   /** False if others took this member for dead: nothing was changed. */
   readonly isMember: boolean;
+  /** False if another file is at the path of the index, or none, by a look that began after the call. */
+  readonly isAtPath: boolean;
   /**
    * Tags of claims that were refused because another member has or makes the same copy. And tags of copies
    * whose claim was gone, or that were packed or removed by another member, and of empty segments.

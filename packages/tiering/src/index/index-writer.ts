@@ -28,9 +28,9 @@ const TURNS_TO_GATHER = 8;
 const GATHER_MS = 2;
 
 /**
- * Milliseconds from one transaction to the next while nobody waits for it, because it has only claims. A
- * transaction costs as much as a dozen of its rows, and copies come from a source one by one. The memory of a
- * copy is held for this long; no reader waits for it.
+ * Milliseconds from one transaction to the next while nobody waits for it. A transaction costs as much as a
+ * dozen of its rows, and copies come from a source one by one. The memory of a copy is held for this long,
+ * and so is the turn of a file that was written; no reader waits for it.
  */
 const GAP_MS = 10;
 
@@ -51,10 +51,11 @@ type Change =
   | { readonly kind: 'sealed' | 'leaving' | 'gone'; readonly row: CopyRef };
 
 /**
- * Changes that nobody waits for, as long as there is memory for copies and room in the lease. Not `placed`:
- * where the storage is full the transaction fails, and all files that are there and not recorded are lost.
+ * Changes that nobody waits for, as long as there are memory for copies, room in the lease and turns for
+ * writes. Where the storage is full the transaction fails, and the files that are there and not recorded are
+ * lost: no more than have a turn.
  */
-const MAY_WAIT: readonly Change['kind'][] = ['claims'];
+const MAY_WAIT: readonly Change['kind'][] = ['claims', 'placed'];
 
 /** Changes that others may have made impossible. */
 const MAY_BE_REFUSED: readonly Change['kind'][] = ['claims', 'placed', 'packed', 'moved', 'sealed'];
@@ -307,6 +308,7 @@ export class IndexWriter {
       isUrgent ||
       this.#isFull ||
       this.#urgency.isNeeded ||
+      this.#urgency.isTurnWaitedFor ||
       this.#ends.ended.aborted ||
       this.#ends.ending.aborted
     );

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'eventemitter3';
 import type { Clock } from '@tiered/core';
 import pLimit, { type LimitFunction } from 'p-limit';
 
@@ -22,7 +23,10 @@ const REST = 8;
  * writes queue, twice or half as many are tried for a while, and kept if the bytes written in the same time
  * say so.
  */
-export class Writers {
+export class Writers extends EventEmitter<{
+  /** A write begins to wait for its turn. */
+  wait: () => void;
+}> {
   readonly #clock: Clock;
   readonly #pool: LimitFunction;
   #since = 0;
@@ -35,6 +39,7 @@ export class Writers {
 
   /** @param concurrency Writes at a time at first. */
   constructor(concurrency: number, clock: Clock) {
+    super();
     this.#pool = pLimit(concurrency);
     this.#clock = clock;
   }
@@ -44,15 +49,23 @@ export class Writers {
     return this.#pool.concurrency;
   }
 
+  /** Whether a write waits for its turn. */
+  get isWaitedFor(): boolean {
+    return this.#pool.pendingCount > 0;
+  }
+
   /** Runs a write of this many bytes when it is its turn. */
   run<T>(bytes: number, write: () => Promise<T>): Promise<T> {
-    return this.#pool(async () => {
+    const isBusy = this.#pool.activeCount >= this.#pool.concurrency;
+    const written = this.#pool(async () => {
       try {
         return await write();
       } finally {
         this.#wrote(bytes);
       }
     });
+    if (isBusy) this.emit('wait');
+    return written;
   }
 
   #wrote(bytes: number): void {

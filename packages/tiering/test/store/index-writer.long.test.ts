@@ -9,6 +9,7 @@ import { FlushUrgency } from '../../src/memory/flush-urgency.js';
 import { IndexClient } from '../../src/index/index-client.js';
 import { IndexWriter, type IndexWriterParts, type Leases } from '../../src/index/index-writer.js';
 import { MemoryBudget } from '../../src/memory/memory-budget.js';
+import { Writers } from '../../src/memory/writers.js';
 import { logRoomOf, transactionPagesOf } from '../../src/index/open-index.js';
 
 const CLAIMS = 150;
@@ -30,7 +31,7 @@ afterEach(async () => {
 const QUOTA = 1e6;
 
 /** Nobody waits for anything. */
-const NO_HASTE = new FlushUrgency(new MemoryBudget(1e6, systemClock));
+const NO_HASTE = new FlushUrgency(new MemoryBudget(1e6, systemClock), new Writers(1, systemClock));
 
 const leases: Leases = {
   mostPages: transactionPagesOf(QUOTA),
@@ -157,12 +158,13 @@ describe('changes that nobody waits for', () => {
   /** A writer that has just made a transaction, on a clock that stands. */
   async function afterTransaction() {
     const clock = new ManualClock();
-    const urgency = new FlushUrgency(new MemoryBudget(1e6, clock));
+    const writers = new Writers(1, clock);
+    const urgency = new FlushUrgency(new MemoryBudget(1e6, clock), writers);
     const made: number[] = [];
     const applied: Leases['applied'] = (_, claims) => void made.push(claims.length);
     const writer = await writerOf('a', { applied }, { clock, urgency });
     expect(await writer.claim(claimOf(0))).toBe(true);
-    return { clock, urgency, made, writer };
+    return { clock, urgency, writers, made, writer };
   }
 
   it('are gathered for a moment', async () => {
@@ -179,13 +181,32 @@ describe('changes that nobody waits for', () => {
     expect(made).toEqual([1, 5]);
   });
 
+  it('are gathered with records of files, unless another write waits for the turn of one', async () => {
+    const { clock, writers, made, writer } = await afterTransaction();
+    const records = [writer.placed({ ...claimOf(0), chunk: 1, sums: new Uint8Array(8) })];
+    const claimed = writer.claim(claimOf(1));
+    for (let turn = 0; turn < 20; turn++) await settled();
+    expect(made).toEqual([1]);
+    let end: (() => void) | undefined;
+    const turns = [writers.run(1, () => new Promise<void>((resolve) => (end = resolve)))];
+    for (let turn = 0; turn < 20; turn++) await settled();
+    expect(made).toEqual([1]);
+    turns.push(writers.run(1, async () => undefined));
+    expect(await Promise.all([...records, claimed])).toEqual([true, true]);
+    expect(made).toEqual([1, 1]);
+    expect(clock.now()).toBe(0);
+    end?.();
+    await Promise.all(turns);
+  });
+
   it('go after the record of a copy, for which its writer has a turn', async () => {
     const { made, writer } = await afterTransaction();
     const claims = Array.from({ length: 499 }, (_, i) => writer.claim(claimOf(100 + i)));
     expect(await writer.placed({ ...claimOf(0), chunk: 1, sums: new Uint8Array(8) })).toBe(true);
     const before = made.reduce((sum, count) => sum + count, 0);
     expect(before).toBeLessThan(claims.length / 2);
-    expect(await Promise.all(claims)).toEqual(claims.map(() => true));
+    const [claimed] = await Promise.all([Promise.all(claims), writer.settled()]);
+    expect(claimed).toEqual(claims.map(() => true));
   });
 
   it('are not gathered for long where a turn of the event loop takes long', async () => {

@@ -135,10 +135,18 @@ export class Records {
   /** @type {Calls['apply']} */
   apply(batch) {
     const { file } = this;
+    const isAtPath = inodeOf(file.path) === file.inode;
     return file.change(() => {
       const { member } = batch;
       if (!file.has('members WHERE id = ?', [member]))
-        return { isMember: false, refused: [], lost: [], emptied: [], state: stateOf(file, member) };
+        return {
+          isMember: false,
+          isAtPath,
+          refused: [],
+          lost: [],
+          emptied: [],
+          state: stateOf(file, member),
+        };
       if (batch.quota !== undefined)
         file.run('UPDATE members SET quota = ? WHERE id = ?', [batch.quota, member]);
       if (batch.seen !== undefined)
@@ -154,7 +162,7 @@ export class Records {
       gone(file, batch.gone);
       const emptied = hasLeft(file) ? purge(file, member) : [];
       lease(file, batch);
-      return { isMember: true, refused, lost, emptied, state: stateOf(file, member) };
+      return { isMember: true, isAtPath, refused, lost, emptied, state: stateOf(file, member) };
     });
   }
 

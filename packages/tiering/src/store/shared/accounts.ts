@@ -105,14 +105,14 @@ export class Accounts implements Leases {
     return { ...terms, hold: terms.hold + this.#indexBytes + ofNone, directoryBytes: ofOne - ofNone };
   }
 
-  applied({ isMember, refused, emptied, state }: Applied, claims: readonly ClaimRow[]): void {
+  applied({ isMember, isAtPath, refused, emptied, state }: Applied, claims: readonly ClaimRow[]): void {
     const isRefused = new Set(refused);
     for (const claim of claims)
       this.lease.recorded(this.#taken(claim), isMember && !isRefused.has(claim.tag));
     this.lease.ended();
     this.learn(state);
     if (emptied.length > 0) this.#events.onEmptied(emptied);
-    if (!isMember) this.#events.onLost();
+    if (!isMember || !isAtPath) this.#events.onLost();
   }
 
   failed(claims: readonly ClaimRow[]): void {

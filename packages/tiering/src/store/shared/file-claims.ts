@@ -87,12 +87,11 @@ export class FileClaims {
     if (!store.current) throw notCurrentError(store.tier);
     return turn(async () => {
       await move();
-      // An index that was begun meanwhile may have been completed before the file was there. The caller that
-      // gets this error removes the file.
-      const isCurrent = store.isCurrent();
       // In the same turn: if the storage is full, everything that is there and not recorded is lost.
       const copy = await this.#placed(row, content);
-      if (!(await isCurrent)) throw notCurrentError(store.tier);
+      // An index that was begun meanwhile may have been completed before the file was there. The record looks
+      // which index is there. The caller that gets this error removes the file.
+      if (!store.current) throw notCurrentError(store.tier);
       return copy;
     });
   }

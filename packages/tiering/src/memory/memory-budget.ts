@@ -24,6 +24,9 @@ const MOST_PIECES = 2 ** 14;
  */
 const STALLED_MS = 10_000;
 
+/** Ends a watch. One error for all, because an abort without a reason makes one with a stack. */
+const NOBODY_WAITS = new Error('No reader waits any more.');
+
 /** A caller that waits for memory. */
 interface Waiting {
   readonly bytes: number;
@@ -211,7 +214,7 @@ export class MemoryBudget extends EventEmitter<{
 
   #leave(queue: Set<Waiting>, waiting: Waiting): void {
     queue.delete(waiting);
-    if (this.#readers.size === 0) this.#watch?.abort();
+    if (this.#readers.size === 0) this.#watch?.abort(NOBODY_WAITS);
   }
 
   #admit(): void {

@@ -16,9 +16,9 @@ const COLUMNS = Object.freeze([
 export const TAG = 'CAST(tag AS INTEGER) AS tag';
 
 /**
- * A row is of this key. SQLite compares a bare parameter with the constant in the words of the index `sparse`,
- * and then compiles the statement again whenever another value is bound, which costs eight times as much as
- * an insertion.
+ * A row is of this key. SQLite compares a bare parameter with the constant in the words of the index
+ * `sparse`, and then compiles the statement again for each value that is bound, which costs eight times as
+ * much as an insertion.
  */
 export const IS_KEY = 'key = CAST(? AS TEXT)';
 

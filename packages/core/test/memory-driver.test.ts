@@ -45,6 +45,28 @@ describe('the views that MemoryDriver.read gives', () => {
   });
 });
 
+describe('memory that is given to MemoryDriver.write', () => {
+  it('is kept, unless it is a part of more', async () => {
+    const driver = new MemoryDriver({ quota: 200 });
+    const mine = pattern(100);
+    await driver.write('all', mine, { size: 100, isGiven: true });
+    await driver.write('part', mine.subarray(40, 50), { size: 10, isGiven: true });
+    const [all, part] = [await readFrom(driver, 'all', 100), await readFrom(driver, 'part', 10)];
+    expect(all.buffer).toBe(mine.buffer);
+    expect(part.buffer.byteLength).toBe(10);
+    expect(part).toEqual(pattern(10, 40));
+  });
+
+  it('counts as other memory does, and has to be of the announced size', async () => {
+    const driver = new MemoryDriver({ quota: 100 });
+    const write = (bytes: number, size: number) => driver.write('a', pattern(bytes), { size, isGiven: true });
+    await expect(write(101, 101)).rejects.toEqual(withCode('TIERED_NO_SPACE'));
+    await expect(write(99, 100)).rejects.toEqual(withCode('TIERED_SIZE_MISMATCH'));
+    await write(100, 100);
+    expect(await driver.usage({})).toEqual({ bytes: 100, objects: 1, freeBytes: 0 });
+  });
+});
+
 describe('the capacity of a MemoryDriver', () => {
   it.each<[unknown]>([[-1], [1.5], ['much'], [Number.NaN], [null]])('cannot be %o', (capacity) => {
     const make = () => new MemoryDriver({ quota: capacity as ByteSize });

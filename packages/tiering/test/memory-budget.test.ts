@@ -44,6 +44,16 @@ it('memory that did not come, or is lent, is nobody else’s; and nothing is kep
   expect(budget.lend(MIB).buffer).not.toBe(second.buffer);
 });
 
+it('memory that a tier may keep is as long as the chunk, and serves no other one', () => {
+  const budget = new MemoryBudget(64 * MIB, new ManualClock());
+  budget.take(2 * MIB);
+  const kept = budget.lend(MIB - 1, true);
+  expect(kept.buffer.byteLength).toBe(MIB - 1);
+  budget.came(MIB - 1);
+  budget.giveBack(kept, true, true);
+  expect(budget.lend(MIB - 1).buffer).not.toBe(kept.buffer);
+});
+
 it('no more is kept than four of the largest chunks', () => {
   const budget = new MemoryBudget(512 * MIB, new ManualClock());
   const count = 100;

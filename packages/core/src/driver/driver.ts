@@ -125,6 +125,11 @@ export interface WriteOptions extends OperationOptions {
    * storage cannot do this. Default: false, which replaces an existing object.
    */
   readonly ifAbsent?: boolean | undefined;
+  /**
+   * Whether the driver may keep the memory of the data, because nobody writes to it any more. So a driver
+   * that has objects in memory need not copy them. Default: false.
+   */
+  readonly isGiven?: boolean | undefined;
 }
 
 /**

@@ -146,14 +146,20 @@ export class MemoryDriver implements StorageDriver {
 
   async write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
     options.signal?.throwIfAborted();
-    const bytes = this.#allocate('write', key, options.size);
-    if (data instanceof Uint8Array) {
-      assertSize(this, key, data, options.size);
-      bytes.set(data);
-    } else await this.#fill(bytes, checkedPieces(this, key, data, options));
+    const bytes = await this.#contentOf(key, data, options);
     // Nothing else runs between this check and what follows.
     if (options.ifAbsent === true && this.#objects.has(key)) throw this.#exists(key);
     this.#publish('write', key, bytes);
+  }
+
+  async #contentOf(key: string, data: WriteData, options: WriteOptions): Promise<Uint8Array> {
+    const { size, isGiven = false } = options;
+    if (data instanceof Uint8Array) assertSize(this, key, data, size);
+    if (isGiven && data instanceof Uint8Array && isAll(data)) return data;
+    const bytes = this.#allocate('write', key, size);
+    if (data instanceof Uint8Array) bytes.set(data);
+    else await this.#fill(bytes, checkedPieces(this, key, data, options));
+    return bytes;
   }
 
   async #fill(bytes: Uint8Array, pieces: AsyncIterable<Uint8Array>): Promise<void> {
@@ -265,4 +271,9 @@ function copyPieces(bytes: Uint8Array, target: Uint8Array, pieces: ArrayLike<num
     if (piece.byteLength < length) break;
   }
   return filled;
+}
+
+/** Whether bytes are all that their memory has: nothing else is kept with them. */
+function isAll({ buffer, byteLength }: Uint8Array): boolean {
+  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
 }

@@ -266,6 +266,11 @@ export class ObjectFill {
     return claim.gathers === true || claim.store.tier.driver.capabilities.buffersWrites;
   }
 
+  /** Whether the tier may keep the memory of the copy. */
+  get #isKept(): boolean {
+    return this.#task.claim.keeps === true && this.#chunks.count === 1;
+  }
+
   /** Takes memory for a chunk. */
   #take(chunk: number): void {
     if (this.#reserved > 0) return;
@@ -278,7 +283,7 @@ export class ObjectFill {
   #request(chunk: number, ticket?: Ticket): Arriving {
     const { budget, checksum, closing } = this.#parts;
     const { bring, object } = this.#task;
-    const memory = budget.lend(this.#chunks.lengthOf(chunk));
+    const memory = budget.lend(this.#chunks.lengthOf(chunk), this.#isKept);
     this.#take(chunk);
     this.#chunks.asked(chunk);
     const arriving = new Arriving(memory, ticket, async (progress) => {
@@ -291,7 +296,7 @@ export class ObjectFill {
       this.#arriving.delete(chunk);
       this.#work.delete(work);
       // If the chunk did not come, a driver that breaks its contract may still write to the memory.
-      budget.giveBack(memory, arriving.isHere);
+      budget.giveBack(memory, arriving.isHere, this.#isKept);
       if (this.#reserved === 0) budget.release(memory.byteLength);
     });
     this.#work.add(work);

@@ -128,10 +128,11 @@ export class MemoryBudget extends EventEmitter<{
   /**
    * Lends memory for a chunk whose bytes were taken, and which now comes. The memory still contains what was
    * there before.
+   * @param isKept Whether a tier may keep it. Then it is new, and as long as the chunk. Default: false.
    */
-  lend(bytes: number): Uint8Array {
+  lend(bytes: number, isKept = false): Uint8Array {
     this.#coming += bytes;
-    if (bytes < LEAST_SPARE_BYTES) return memoryFor(bytes);
+    if (isKept || bytes < LEAST_SPARE_BYTES) return memoryFor(bytes);
     const size = sizeFor(bytes);
     const spare = this.#spare.get(size)?.pop();
     if (spare === undefined) return memoryFor(size).subarray(0, bytes);
@@ -147,10 +148,11 @@ export class MemoryBudget extends EventEmitter<{
   /**
    * Takes back memory that was lent and that nobody looks at any more, before it is released.
    * @param hasCome Whether its chunk has come.
+   * @param isKept As it was lent.
    */
-  giveBack(memory: Uint8Array, hasCome: boolean): void {
+  giveBack(memory: Uint8Array, hasCome: boolean, isKept = false): void {
     if (!hasCome) this.#coming -= memory.byteLength;
-    else if (memory.byteLength >= LEAST_SPARE_BYTES) this.#keep(memory.buffer);
+    else if (!isKept && memory.byteLength >= LEAST_SPARE_BYTES) this.#keep(memory.buffer);
   }
 
   #keep(piece: ArrayBufferLike): void {

@@ -69,8 +69,11 @@ export class PrivateStore implements TierStore {
       store: this,
       name,
       bytes,
+      keeps: driver.capabilities.sharedViews,
       write: (data, content, { turn, signal }) =>
-        turn(() => driver.write(name, data, { size: bytes, signal })).then(() => placed(content)),
+        turn(() => driver.write(name, data, { size: bytes, isGiven: true, signal })).then(() =>
+          placed(content),
+        ),
       create: (options) => driver.create(name, { size: bytes, ...options }),
       readInto: (target, options) => driver.readInto(name, target, options),
       publish: (writer, content, { turn, signal }) =>

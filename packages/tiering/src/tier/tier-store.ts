@@ -76,10 +76,12 @@ export interface Claim {
    * until then. Default: false.
    */
   readonly gathers?: boolean | undefined;
+  /** Whether `write` may keep the memory of the copy. Default: false. */
+  readonly keeps?: boolean | undefined;
   /**
    * Writes all of a copy at once, and publishes it: in place of `create` and `publish`, for a copy of one
-   * chunk or none. The bytes are the caller's again when it has settled. An abort has no effect while the
-   * copy is being published. If it fails there may still be a file, as after `publish`.
+   * chunk or none. Unless it `keeps` them, the bytes are the caller's again when it has settled. An abort has
+   * no effect while the copy is being published. If it fails there may still be a file, as after `publish`.
    * @throws As `publish`.
    */
   write(bytes: Uint8Array, content: CopyContent, options: PublishOptions): Promise<Copy>;

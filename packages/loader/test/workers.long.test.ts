@@ -1,6 +1,7 @@
-import { isTieredError } from '@tiered/core';
+import { isTieredError, systemClock, type Clock } from '@tiered/core';
 import type { DataLoaderOptions } from '@tiered/loader';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { threadId } from 'node:worker_threads';
@@ -229,6 +230,38 @@ it('[D5] close ends workers that never answer, and calls that wait for them', as
   const outcome = expect(waiting).rejects.toMatchObject({ code: 'TIERED_CLOSED' });
   await loader.close();
   await outcome;
+});
+
+describe('close, while a worker is in the middle of a sample', () => {
+  /** Starts a worker, whose clock may be given. Resolves once it works. */
+  async function atWork(prefetch: Options['prefetch']) {
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'workers-'));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    process.env['TIERED_TEST_GO'] = directory;
+    onTestFinished(() => {
+      delete process.env['TIERED_TEST_GO'];
+    });
+    const loader = loaderOf(await singles([4]), { batchSize: 1, prefetch, ...by(1, 'worksUntilGo') });
+    const outcome = expect(namesOf(loader as never)).rejects.toMatchObject({ code: 'TIERED_CLOSED' });
+    while (!existsSync(path.join(directory, 'begun'))) await systemClock.turn();
+    return { loader, outcome, directory };
+  }
+
+  it('[D5] has it finish the sample, since native addons abort the process otherwise', async () => {
+    // Nothing is late, however busy the machine is.
+    const sleep: Clock['sleep'] = (_ms, signal) => systemClock.sleep(2 ** 40, signal);
+    const { loader, outcome, directory } = await atWork({ clock: { ...systemClock, sleep } });
+    const closing = loader.close();
+    await writeFile(path.join(directory, 'go'), '');
+    await Promise.all([closing, outcome]);
+    expect(await readdir(directory)).toContain('done');
+  });
+
+  it('[D5] stops one that does not come to an end', async () => {
+    const { loader, outcome, directory } = await atWork({});
+    await Promise.all([loader.close(), outcome]);
+    expect(await readdir(directory)).toEqual(['begun']);
+  });
 });
 
 it('[D5] an abort ends calls that wait for workers', async () => {

@@ -1,3 +1,4 @@
+import { systemClock } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { FORMAT_NAMES, type SampleFormat } from '@tiered/formats';
 import { isOfModule } from '../batches/functions.js';
@@ -14,7 +15,7 @@ import { WorkerPool } from './worker-pool.js';
  */
 export function makingOf(
   { list }: Parts,
-  { transform, collate, workerExecArgv }: AnyOptions,
+  { transform, collate, workerExecArgv, prefetch }: AnyOptions,
   { workers, replaceWorkers }: CheckedOptions,
 ): BatchMaker | WorkerPool {
   const formats = list.map(({ samples }) => samples.format);
@@ -29,6 +30,7 @@ export function makingOf(
     workers,
     replacements: replaceWorkers,
     execArgv: workerExecArgv,
+    clock: prefetch?.clock ?? systemClock,
     data: { formats: formats.map(sendable), transform: there(transform), collate: there(collate) },
   });
 }

@@ -14,6 +14,14 @@ export interface ThreadData {
   readonly collate?: ModuleFunction | undefined;
 }
 
+/** The same, with a number that all threads see: not zero once this one is to end. */
+export interface StartData extends ThreadData {
+  readonly ending: Int32Array;
+}
+
+/** Wakes a thread that is to end. */
+export type EndMessage = 'end';
+
 /** What a worker thread is asked. */
 export interface MakeMessage {
   readonly id: number;

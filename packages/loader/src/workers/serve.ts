@@ -4,19 +4,43 @@ import path from 'node:path';
 import type { MessagePort } from 'node:worker_threads';
 import type { Collate, ModuleFunction, Transform } from '../batches/functions.js';
 import { BatchMaker } from '../batches/make-batch.js';
-import { errorBody, type MakeMessage, type ThreadData, type ThreadMessage } from './messages.js';
+import {
+  errorBody,
+  type EndMessage,
+  type MakeMessage,
+  type StartData,
+  type ThreadData,
+  type ThreadMessage,
+} from './messages.js';
 import { toSend } from './transfer.js';
 
-/** Makes batches in a worker thread, for the loader that started it. */
-export async function serveBatches(port: MessagePort, data: ThreadData): Promise<void> {
+/**
+ * Makes batches in a worker thread, for the loader that started it.
+ *
+ * A thread that is to end does so by itself between two samples, and not in the middle of one: many native
+ * addons abort the process if their thread is stopped while they work.
+ */
+export async function serveBatches(port: MessagePort, data: StartData): Promise<void> {
+  const endIfAsked = () => {
+    if (Atomics.load(data.ending, 0) !== 0) process.exit();
+  };
+  const transform = await load<Transform>(data.transform);
   const maker = new BatchMaker({
     formats: await Promise.all(data.formats.map(formatFrom)),
-    transform: await load<Transform>(data.transform),
+    transform:
+      transform &&
+      ((sample, context) => {
+        endIfAsked();
+        return transform(sample, context);
+      }),
     collate: await load<Collate>(data.collate),
   });
   const answer = (message: ThreadMessage, transfer: readonly ArrayBuffer[] = []) =>
     port.postMessage(message, transfer);
-  port.on('message', ({ id, task, dropped }: MakeMessage) => {
+  port.on('message', (message: MakeMessage | EndMessage) => {
+    endIfAsked();
+    if (message === 'end') return;
+    const { id, task, dropped } = message;
     for (const block of dropped) maker.drop(block);
     maker.make(task).then(
       (made) => {

@@ -1,4 +1,4 @@
-import { TieredError } from '@tiered/core';
+import { TieredError, type Clock } from '@tiered/core';
 import { invariant } from '@tiered/core/internal';
 import { Worker } from 'node:worker_threads';
 import type { BatchTask, MadeBatch } from '../batches/task.js';
@@ -6,8 +6,10 @@ import { closedError } from '../errors.js';
 import { WORKER_THREAD } from '../thread-file.js';
 import {
   errorFrom,
+  type EndMessage,
   type ErrorBody,
   type MakeMessage,
+  type StartData,
   type ThreadData,
   type ThreadMessage,
 } from './messages.js';
@@ -20,7 +22,14 @@ export interface WorkerPoolOptions {
   readonly replacements: number;
   /** Options of Node for the threads. Undefined: those of this process. */
   readonly execArgv: readonly string[] | undefined;
+  readonly clock: Clock;
 }
+
+/**
+ * A worker has so long to end by itself, after the sample that it is at. Then it is stopped: functions of the
+ * user's may never end. A second is several times what decoding a large image takes.
+ */
+const GRACE_MS = 1000;
 
 /** A task that a worker has. */
 interface Given {
@@ -64,7 +73,10 @@ export class WorkerPool {
     for (const thread of this.#threads) thread.dropped.push(block);
   }
 
-  /** Ends the workers. Tasks that are under way fail. Idempotent. */
+  /**
+   * Ends the workers, each after the sample that it is at, or after `GRACE_MS`. Tasks that are under way
+   * fail. Idempotent.
+   */
   close(): Promise<void> {
     this.#closed ??= Promise.all([...this.#threads].map((thread) => thread.end())).then(() => undefined);
     return this.#closed;
@@ -108,13 +120,18 @@ class Thread {
   /** Whether its modules could be loaded. */
   isReady = false;
   readonly #worker: Worker;
+  readonly #exited: Promise<void>;
+  readonly #ending = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  readonly #clock: Clock;
   #error: unknown;
   /** Whether somebody waits for its end. */
   #isEnding = false;
 
-  constructor({ data, execArgv }: WorkerPoolOptions, onEnd: (error: unknown) => void) {
+  constructor({ data, execArgv, clock }: WorkerPoolOptions, onEnd: (error: unknown) => void) {
+    this.#clock = clock;
+    const workerData: StartData = { ...data, ending: this.#ending };
     this.#worker = new Worker(WORKER_THREAD, {
-      workerData: data,
+      workerData,
       ...(execArgv !== undefined && { execArgv: [...execArgv] }),
     });
     // A loader that nobody closed must not keep the process alive by its threads alone.
@@ -122,7 +139,12 @@ class Thread {
     this.#worker.on('message', (message: ThreadMessage) => this.#received(message));
     this.#worker.on('messageerror', (error) => this.#failed(error));
     this.#worker.on('error', (error) => this.#failed(error));
-    this.#worker.on('exit', (code) => onEnd(this.#error ?? new Error(`it ended with exit code ${code}`)));
+    this.#exited = new Promise((resolve) => {
+      this.#worker.on('exit', (code) => {
+        onEnd(this.#error ?? new Error(`it ended with exit code ${code}`));
+        resolve();
+      });
+    });
   }
 
   give(id: number, given: Given): void {
@@ -136,7 +158,19 @@ class Thread {
 
   async end(): Promise<void> {
     this.#isEnding = true;
+    if (this.isReady) await this.#endByItself();
     await this.#worker.terminate();
+  }
+
+  async #endByItself(): Promise<void> {
+    Atomics.store(this.#ending, 0, 1);
+    const message: EndMessage = 'end';
+    this.#worker.postMessage(message);
+    this.#worker.ref();
+    const timer = new AbortController();
+    const late = this.#clock.sleep(GRACE_MS, timer.signal).catch(() => undefined);
+    await Promise.race([this.#exited, late]);
+    timer.abort();
   }
 
   #failed(error: unknown): void {

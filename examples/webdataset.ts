@@ -26,7 +26,7 @@ function shardOf(shard: number): Uint8Array {
   return encodeTar(samples);
 }
 
-/** What the training gets. A real one decodes the image here, see sharp-workers.ts. */
+/** What the training gets. A real one decodes the image here, see image-workers.ts. */
 function example({ name, parts }: WebdatasetSample) {
   const { jpg: image = new Uint8Array(), cls = new Uint8Array() } = Object.fromEntries(parts);
   return { name, image, label: Number(Buffer.from(cls).toString()) };

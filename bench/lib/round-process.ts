@@ -37,6 +37,16 @@ export class RoundProcess {
     throw this.#process.error(`read ${read} of ${this.#bytes} bytes`);
   }
 
+  /**
+   * The same, but between rounds it does nothing. For a process that works ahead: its rounds would be shorter
+   * than their work, at the cost of those whose turn it is.
+   */
+  async roundAlone(): Promise<void> {
+    this.#process.resume();
+    await this.round();
+    this.#process.pause();
+  }
+
   /** Ends it. */
   close(): Promise<void> {
     return this.#process.close();

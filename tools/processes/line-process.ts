@@ -63,8 +63,18 @@ export class LineProcess {
     return new Error(`${this.#what} ${what}. ${this.#errors}`);
   }
 
+  /** Has it do nothing, until `resume`. */
+  pause(): void {
+    this.#child.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#child.kill('SIGCONT');
+  }
+
   /** Ends it. */
   async close(): Promise<void> {
+    this.resume();
     this.#child.stdin.end();
     await this.#ended;
   }

@@ -32,7 +32,7 @@ const bench: Bench = {
 };
 
 /** Photographs of a round. */
-const ROUND = 16 * BATCH;
+const ROUND = 12 * BATCH;
 const WARM_ROUNDS = 3;
 /** All of them, and the one that does not count, are pieces of one epoch. */
 const COLD_ROUNDS = 2;

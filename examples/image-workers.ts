@@ -1,5 +1,5 @@
-// JPEG images in worker threads: a random part of each in every epoch, or the whole, decoded once and kept on a
-// disk. The decoder works in the thread that asks. So a worker for each core is enough.
+// JPEG images in worker threads: a random part of each in every epoch, or the whole, decoded once and kept
+// on a disk. The decoder works in the thread that asks. So a worker for each core is enough.
 // Run it: node --conditions=tiered-source --import tsx examples/image-workers.ts
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';

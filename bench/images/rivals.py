@@ -74,6 +74,11 @@ def tf_rounds():
     data = tf.data.Dataset.from_tensor_slices(PATHS).shuffle(len(PATHS))
     data = data.map(load, num_parallel_calls=WORKERS or tf.data.AUTOTUNE)
     data = data.batch(BATCH).prefetch(tf.data.AUTOTUNE)
+    if WORKERS > 0:
+        # It would have a thread for each core, and so one read at a time.
+        options = tf.data.Options()
+        options.threading.private_threadpool_size = WORKERS
+        data = data.with_options(options)
 
     def epoch():
         batches = data.as_numpy_iterator()

@@ -11,8 +11,8 @@ export const SIDE = 224;
 
 /**
  * Memory for the image that is being decoded. It is used again, because the garbage collector runs the more
- * often the more memory is allocated for each image. What no image has touched takes no memory. A larger image
- * is an error.
+ * often the more memory is allocated for each image. What no image has touched takes no memory. A larger
+ * image is an error.
  */
 const decoded = Buffer.alloc(4 * 4096 * 4096);
 

@@ -12,9 +12,9 @@ import { FROM_SOURCES } from '../../packages/loader/test/from-sources.js';
 const CLASSES = ['photographs'];
 /** More than are asked for. */
 const EPOCHS = 1000;
-const DECODERS: Readonly<Record<string, string>> = {
-  'libjpeg-turbo': '../../examples/image-workers/decode.ts',
-  sharp: './sharp.ts',
+const DECODERS: Readonly<Record<string, URL>> = {
+  'libjpeg-turbo': new URL('../../examples/image-workers/decode.ts', import.meta.url),
+  sharp: new URL('./sharp.ts', import.meta.url),
 };
 
 type Batch = StackedEach<Record<keyof Example, Uint8Array>>;
@@ -42,7 +42,7 @@ await using loader = new DataLoader<LabelledImage, Example, Batch>(samples, {
   epochs: EPOCHS,
   workers: Number(workers),
   workerExecArgv: FROM_SOURCES,
-  transform: { module: new URL(DECODERS[decoder] ?? '', import.meta.url), export: 'augment' },
+  transform: { module: DECODERS[decoder] ?? decoder, export: 'augment' },
   collate: { module: '@tiered/loader', export: 'stackEach' },
 });
 

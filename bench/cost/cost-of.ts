@@ -14,9 +14,11 @@ export interface Cost {
   readonly heapBytes?: number | undefined;
 }
 
-/** Measures work on so many objects. */
+/**
+ * Measures work on so many objects. Collects no garbage before: that throws compiled code away as well, and
+ * compiling it again would cost as much as some of the work.
+ */
 export async function costOf(objects: number, work: () => Promise<void>): Promise<Cost> {
-  globalThis.gc?.();
   const collector = new GCProfiler();
   collector.start();
   const heap = process.memoryUsage().heapUsed;

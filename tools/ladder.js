@@ -11,7 +11,8 @@ export const LADDER = {
   sharing: ['core', 'native', 'prefetch'],
   'node-fs-adapter': ['core', 'config', 'native'],
   's3-adapter': ['core', 'config'],
-  's3-server': ['core'],
+  gateway: ['core'],
+  's3-server': ['core', 'gateway'],
   'opendal-adapter': ['core', 'config'],
   native: ['core'],
   formats: ['core'],
@@ -36,6 +37,7 @@ export const LADDER = {
     'simulator',
     'cluster',
     'control',
+    'gateway',
     'interpose',
   ],
 };

@@ -1,31 +1,38 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { systemClock, type Clock } from '@tiered/core';
+import {
+  asRequest,
+  errorAnswer,
+  parseTarget,
+  S3Error,
+  textOfByteString,
+  type S3Credentials,
+  type S3Request,
+} from '@tiered/gateway/internal';
 import { cutShort, inflict, insteadOf } from './faults/fault-effects.js';
 import type { Fault, FaultPlan } from './faults/fault-plan.js';
 import { Faults } from './faults/faults.js';
 import type { Call } from './operations/call.js';
 import { OPERATION_HANDLERS } from './operations/operations.js';
-import { errorAnswer, send, type Answer } from './protocol/answers.js';
-import { authenticate, type S3ServerCredentials } from './protocol/authentication.js';
+import { checkAccess } from './protocol/access.js';
 import { checkBody, readBody } from './protocol/bodies.js';
 import type { ChecksumAlgorithm } from './protocol/checksums.js';
 import {
-  parseRequest,
+  OPERATION_TABLE,
   S3_OPERATIONS,
   type S3Operation,
-  type S3Request,
   type S3RequestWithBody,
 } from './protocol/requests.js';
-import { S3Error } from './protocol/s3-error.js';
-import { Bucket, Storage, StoredObject, textOfByteString } from './storage.js';
+import { send, type WholeAnswer } from './protocol/send.js';
+import { Bucket, Storage, StoredObject } from './storage.js';
 
 /** Options of `S3Server.start`. */
 export interface S3ServerOptions {
   /** Default: a free port. */
   readonly port?: number;
   /** Default: invented ones without a session token. */
-  readonly credentials?: S3ServerCredentials;
+  readonly credentials?: S3Credentials;
   /** The most keys of a page of a listing. Default: 1000, as S3. */
   readonly pageSize?: number;
   /** The smallest part of an upload, except for its last one, in bytes. Default: 5 MiB, as S3. */
@@ -53,10 +60,13 @@ export interface S3ServerOptions {
   readonly clock?: Clock;
 }
 
+/** In place of a bucket, for operations on all of them. */
+const NO_BUCKET = new Bucket('', { isPublic: false, weakEtags: false });
+
 /** The number of requests of each operation, and of those that were not authorized. */
 export type S3RequestCounts = Record<S3Operation | 'refused', number>;
 
-const DEFAULT_CREDENTIALS: S3ServerCredentials = {
+const DEFAULT_CREDENTIALS: S3Credentials = {
   accessKeyId: 'TIEREDTESTINGKEY',
   secretAccessKey: 'tiered/testing/secret',
 };
@@ -69,7 +79,7 @@ const DEFAULT_CREDENTIALS: S3ServerCredentials = {
 export class S3Server implements AsyncDisposable {
   readonly region = 'us-east-1';
   /** Whose requests are accepted. May be replaced at any time, as when credentials are rotated. */
-  credentials: S3ServerCredentials;
+  credentials: S3Credentials;
   /** The faults. `faults.set(plan)` changes them. */
   readonly faults: Faults;
   /** The seed of the faults, for the message of a failing test. */
@@ -208,16 +218,17 @@ export class S3Server implements AsyncDisposable {
     send(response, answer, common, message.method === 'HEAD');
   }
 
-  async #answer(message: IncomingMessage, requestId: string, gone: AbortSignal): Promise<Answer> {
+  async #answer(message: IncomingMessage, requestId: string, gone: AbortSignal): Promise<WholeAnswer> {
     const raw = await readBody(message);
-    const request = parseRequest(message, this.#storage);
+    const target = parseTarget(message, this.#storage.buckets.keys());
+    const request = asRequest(target, OPERATION_TABLE);
     await this.#authenticate(request);
     this.requests[request.operation]++;
     const { latencyMs, fault } = this.faults.next(request.operation, request.key);
     if (latencyMs > 0) await (this.#options.clock ?? systemClock).sleep(latencyMs, gone);
     const carryOut = async () => {
       const checked = { ...request, ...(await checkBody(raw, request.headers)) };
-      const call = this.#call(checked, fault);
+      const call = this.#call(checked, fault, gone);
       const answer = insteadOf(fault, requestId) ?? (await OPERATION_HANDLERS[request.operation](call));
       return fault === undefined
         ? answer
@@ -231,29 +242,32 @@ export class S3Server implements AsyncDisposable {
     }
   }
 
-  async #authenticate(request: S3Request): Promise<void> {
+  async #authenticate(request: S3Request<S3Operation>): Promise<void> {
     const { requesterPays = false } = this.#options;
     const { credentials, region } = this;
     try {
       const now = this.#now();
-      await authenticate(request, { credentials, region, requesterPays, storage: this.#storage, now });
+      await checkAccess(request, { credentials, region, requesterPays, storage: this.#storage, now });
     } catch (error) {
       this.requests.refused++;
       throw error;
     }
   }
 
-  #call(request: S3RequestWithBody, fault: Fault | undefined): Call {
+  #call(request: S3RequestWithBody, fault: Fault | undefined, gone: AbortSignal): Call {
     const { pageSize = 1000, minPartBytes = 5 * 1024 * 1024, checksums = true } = this.#options;
     return {
       request,
-      bucket: this.#storage.bucket(request.bucket),
+      region: this.region,
+      buckets: [...this.#storage.buckets.keys()],
+      bucket: request.operation === 'ListBuckets' ? NO_BUCKET : this.#storage.bucket(request.bucket),
       now: this.#now(),
       pageSize,
       minPartBytes,
       defaultChecksum: checksums === true ? 'crc64nvme' : checksums === false ? undefined : checksums,
       ignoreConditions: fault?.kind === 'ignoreIfMatch',
       emptyPage: fault?.kind === 'emptyPage',
+      gone,
       newId: () => this.#identity(),
     };
   }

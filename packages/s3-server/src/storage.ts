@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { byteString, noSuchBucket, PLAIN, type FoundObject } from '@tiered/gateway/internal';
 import type { ChecksumAlgorithm } from './protocol/checksums.js';
-import { S3Error } from './protocol/s3-error.js';
 
 /** A checksum that is kept with an object. `COMPOSITE` is a checksum over the checksums of the parts. */
 export interface StoredChecksum {
@@ -20,16 +20,13 @@ export interface ObjectDetails {
   readonly etag?: string | undefined;
 }
 
-const PLAIN: readonly string[] = ['Content-Type', 'binary/octet-stream'];
-
 /** An object. It is never changed, only replaced. */
-export class StoredObject {
+export class StoredObject implements FoundObject {
   readonly bytes: Uint8Array;
   /** In quotes. */
   readonly etag: string;
   readonly lastModified: number;
-  /** The headers of every answer to GET and HEAD. */
-  readonly headers: readonly string[];
+  readonly metadata: readonly string[];
   readonly #details: ObjectDetails;
   #default: Promise<StoredChecksum> | undefined;
 
@@ -38,9 +35,12 @@ export class StoredObject {
     this.bytes = bytes;
     this.etag = etag ?? `"${createHash('md5').update(bytes).digest('hex')}"`;
     this.lastModified = lastModified;
-    const modified = new Date(lastModified).toUTCString();
-    this.headers = ['ETag', this.etag, 'Last-Modified', modified, 'Accept-Ranges', 'bytes', ...metadata];
+    this.metadata = metadata;
     this.#details = details;
+  }
+
+  get size(): number {
+    return this.bytes.byteLength;
   }
 
   /** Returns the same object with a weak ETag. */
@@ -52,11 +52,6 @@ export class StoredObject {
   async checksum(compute: () => Promise<StoredChecksum>): Promise<StoredChecksum> {
     return this.#details.checksum ?? (this.#default ??= compute());
   }
-}
-
-/** Whether an ETag is weak: two objects with the same weak ETag may differ in their bytes. */
-export function isWeak(etag: string): boolean {
-  return etag.startsWith('W/');
 }
 
 /** A part of an upload that has arrived. */
@@ -105,22 +100,12 @@ export class Bucket {
   }
 
   /**
-   * Returns the keys in the order of their UTF-8. Each is in the form of `byteString`, which JavaScript
-   * compares as S3 compares keys. They are sorted on the first call after a change.
+   * Returns the keys in the order of their UTF-8, each as a byte string. They are sorted on the first call
+   * after a change.
    */
   sortedKeys(): readonly string[] {
     return (this.#sorted ??= [...this.#objects.keys()].map(byteString).sort());
   }
-}
-
-/** Returns the UTF-8 of a text, with a character for each byte. ASCII stays the same. */
-export function byteString(text: string): string {
-  return Buffer.from(text, 'utf8').toString('latin1');
-}
-
-/** Returns the text that `byteString` made this from. */
-export function textOfByteString(bytes: string): string {
-  return Buffer.from(bytes, 'latin1').toString('utf8');
 }
 
 /** All buckets of a server. */
@@ -130,11 +115,7 @@ export class Storage {
   /** @throws S3Error `NoSuchBucket`. */
   bucket(name: string): Bucket {
     const bucket = this.buckets.get(name);
-    if (bucket === undefined) {
-      throw new S3Error(404, 'NoSuchBucket', 'The specified bucket does not exist', {
-        elements: { BucketName: name },
-      });
-    }
+    if (bucket === undefined) throw noSuchBucket(name);
     return bucket;
   }
 }

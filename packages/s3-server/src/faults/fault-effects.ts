@@ -1,7 +1,13 @@
+import {
+  contentRange,
+  errorDocument,
+  lengthOf,
+  S3Error,
+  xmlAnswer,
+  type Range,
+} from '@tiered/gateway/internal';
 import type { Call } from '../operations/call.js';
-import { errorDocument, replaceHeader, xmlAnswer, type Answer } from '../protocol/answers.js';
-import { contentRange, lengthOf, type Range } from '../protocol/ranges.js';
-import { S3Error } from '../protocol/s3-error.js';
+import { replaceHeader, type WholeAnswer } from '../protocol/send.js';
 import { StoredObject } from '../storage.js';
 import type { Fault } from './fault-plan.js';
 
@@ -13,7 +19,7 @@ export interface EffectContext {
 }
 
 /** Returns the answer as the fault changes it. An answer that the fault does not concern stays as it is. */
-export function inflict(fault: Fault, answer: Answer, { call, below }: EffectContext): Answer {
+export function inflict(fault: Fault, answer: WholeAnswer, { call, below }: EffectContext): WholeAnswer {
   switch (fault.kind) {
     case 'shortBody':
       return answer.body === undefined ? answer : { ...answer, body: answer.body.subarray(0, fault.bytes) };
@@ -42,7 +48,7 @@ export function inflict(fault: Fault, answer: Answer, { call, below }: EffectCon
 }
 
 /** Breaks the answer off, if the fault does that. It may also be the answer to a request that failed. */
-export function cutShort(fault: Fault, answer: Answer): Answer {
+export function cutShort(fault: Fault, answer: WholeAnswer): WholeAnswer {
   if (fault.kind === 'truncate') return cutAfter(answer, fault.bytes, 'close');
   if (fault.kind === 'reset' || fault.kind === 'changeMidObject')
     return cutAfter(answer, fault.afterBytes, 'reset');
@@ -50,7 +56,7 @@ export function cutShort(fault: Fault, answer: Answer): Answer {
 }
 
 /** Does what the fault puts in the place of the operation, if it does that. */
-export function insteadOf(fault: Fault | undefined, requestId: string): Answer | undefined {
+export function insteadOf(fault: Fault | undefined, requestId: string): WholeAnswer | undefined {
   if (fault?.kind === 'status') {
     const { status, code, retryAfter } = fault;
     const headers = retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)];
@@ -61,12 +67,12 @@ export function insteadOf(fault: Fault | undefined, requestId: string): Answer |
   return xmlAnswer(errorDocument(error, requestId));
 }
 
-function cutAfter(answer: Answer, bytes: number, by: 'reset' | 'close'): Answer {
+function cutAfter(answer: WholeAnswer, bytes: number, by: 'reset' | 'close'): WholeAnswer {
   const whole = bytes >= (answer.body?.byteLength ?? 0) && !(by === 'reset' && bytes === 0);
   return whole ? answer : { ...answer, cut: { bytes, by } };
 }
 
-function withWrongRange(answer: Answer): Answer {
+function withWrongRange(answer: WholeAnswer): WholeAnswer {
   const { content, status } = answer;
   if (content === undefined || status !== 206) return answer;
   const { bytes } = content.object;
@@ -82,7 +88,7 @@ function withWrongRange(answer: Answer): Answer {
   };
 }
 
-function withWrongByte(answer: Answer, below: (bound: number) => number): Answer {
+function withWrongByte(answer: WholeAnswer, below: (bound: number) => number): WholeAnswer {
   if (answer.body === undefined || answer.body.byteLength === 0) return answer;
   const body = Uint8Array.from(answer.body);
   const at = below(body.byteLength);

@@ -5,6 +5,9 @@ import type { Bucket } from '../storage.js';
 /** An authorized request, and what operations need to know of the server. */
 export interface Call {
   readonly request: S3RequestWithBody;
+  readonly region: string;
+  /** The names of all buckets. */
+  readonly buckets: readonly string[];
   readonly bucket: Bucket;
   /** Milliseconds since 1970, by the server's clock. */
   readonly now: number;
@@ -17,6 +20,8 @@ export interface Call {
   readonly ignoreConditions: boolean;
   /** Whether a page of a listing is empty, and says that it is not the last. */
   readonly emptyPage: boolean;
+  /** Aborts when the client has gone. */
+  readonly gone: AbortSignal;
   /** Makes an id that nothing else has. */
   readonly newId: () => string;
 }

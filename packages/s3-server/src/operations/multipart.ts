@@ -1,9 +1,15 @@
 import { createHash } from 'node:crypto';
-import { xmlAnswer, type Answer } from '../protocol/answers.js';
+import {
+  element,
+  invalidArgument,
+  S3Error,
+  xmlAnswer,
+  xmlDocument,
+  type Answer,
+} from '@tiered/gateway/internal';
 import { checksumOf, compositeOf, isChecksumAlgorithm } from '../protocol/checksums.js';
-import { checkWrite } from '../protocol/conditions.js';
-import { invalidArgument, S3Error } from '../protocol/s3-error.js';
-import { element, malformedXml, parseXml, xmlDocument, type XmlElement } from '../protocol/xml.js';
+import { malformedXml, parseXml, type XmlElement } from '../protocol/parse-xml.js';
+import { checkWrite } from '../protocol/write-conditions.js';
 import { StoredObject, type StoredChecksum, type Upload, type UploadedPart } from '../storage.js';
 import type { Call } from './call.js';
 import { checksumHeaders, metadataOf } from './objects.js';

@@ -1,12 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { xmlAnswer, type Answer } from '../protocol/answers.js';
-import { CHECKSUM_ALGORITHMS, checksumOf } from '../protocol/checksums.js';
-import { checkRead, checkWrite } from '../protocol/conditions.js';
-import { contentRange, parseRange } from '../protocol/ranges.js';
-import { noSuchKey, S3Error } from '../protocol/s3-error.js';
+import { element, S3Error, xmlAnswer, xmlDocument, type Answer } from '@tiered/gateway/internal';
+import { CHECKSUM_ALGORITHMS } from '../protocol/checksums.js';
+import { malformedXml, parseXml } from '../protocol/parse-xml.js';
+import { checkWrite } from '../protocol/write-conditions.js';
 import { StoredObject, type StoredChecksum } from '../storage.js';
 import type { Call } from './call.js';
-import { element, malformedXml, parseXml, xmlDocument } from '../protocol/xml.js';
 
 const KEPT_HEADERS = [
   'cache-control',
@@ -15,45 +13,6 @@ const KEPT_HEADERS = [
   'content-language',
   'expires',
 ];
-
-/** GetObject. */
-export async function getObject(call: Call): Promise<Answer> {
-  const { request, bucket, ignoreConditions } = call;
-  const { headers } = request;
-  const object = bucket.get(request.key);
-  if (object === undefined) throw noSuchKey(request.key);
-  if (!ignoreConditions) checkRead(headers, object);
-  const size = object.bytes.byteLength;
-  const asked = headers.range === undefined ? undefined : parseRange(headers.range, size);
-  if (asked === undefined) {
-    const range = { start: 0, end: size - 1 };
-    const content = { object, range };
-    return { status: 200, headers: await wholeHeaders(call, object), body: object.bytes, content };
-  }
-  const body = object.bytes.subarray(asked.start, asked.end + 1);
-  const withRange = [...object.headers, 'Content-Range', contentRange(asked, size)];
-  return { status: 206, headers: withRange, body, content: { object, range: asked } };
-}
-
-/** HeadObject. As GetObject, without the bytes. */
-export async function headObject(call: Call): Promise<Answer> {
-  const { status, headers, body } = await getObject(call);
-  return { status, headers, contentLength: body?.byteLength ?? 0 };
-}
-
-async function wholeHeaders(
-  { request, defaultChecksum }: Call,
-  object: StoredObject,
-): Promise<readonly string[]> {
-  if (request.headers['x-amz-checksum-mode'] !== 'ENABLED' || defaultChecksum === undefined)
-    return object.headers;
-  const checksum = await object.checksum(async () => ({
-    algorithm: defaultChecksum,
-    value: await checksumOf(defaultChecksum, object.bytes),
-    type: 'FULL_OBJECT',
-  }));
-  return [...object.headers, ...checksumHeaders(checksum)];
-}
 
 /** Makes the headers of a checksum. */
 export function checksumHeaders({ algorithm, value, type }: StoredChecksum): string[] {

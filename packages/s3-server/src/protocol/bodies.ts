@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { S3Error } from '@tiered/gateway/internal';
 import { checksumOf, isChecksumAlgorithm } from './checksums.js';
-import { S3Error } from './s3-error.js';
 
 /** A body that agrees with every hash that came with it. */
 export interface CheckedBody {

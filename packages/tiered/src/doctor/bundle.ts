@@ -86,8 +86,8 @@ function userName(): string | undefined {
 
 /** All packages of the project, each of which may be installed or not. */
 const PACKAGES = [
-  ...['config', 'core', 'formats', 'interpose', 'loader', 'native', 'node-fs-adapter', 'opendal-adapter'],
-  ...['opentelemetry', 'prefetch', 's3-adapter', 'sharing', 'simulator', 'tiering'],
+  ...['config', 'core', 'formats', 'gateway', 'interpose', 'loader', 'native', 'node-fs-adapter'],
+  ...['opendal-adapter', 'opentelemetry', 'prefetch', 's3-adapter', 'sharing', 'simulator', 'tiering'],
 ].map((name) => `@tiered/${name}`);
 
 /** The versions of the packages that this one finds. */

@@ -3,6 +3,8 @@ export interface S3ErrorDetails {
   readonly headers?: readonly string[];
   /** Further elements of the XML body, which S3 adds for some codes. */
   readonly elements?: Readonly<Record<string, string | number>>;
+  /** Why, for the log of the server. Clients do not see it. */
+  readonly cause?: unknown;
 }
 
 /** An error as S3 answers it. */
@@ -12,7 +14,7 @@ export class S3Error extends Error {
   readonly details: S3ErrorDetails;
 
   constructor(status: number, code: string, message: string, details: S3ErrorDetails = {}) {
-    super(message);
+    super(message, { cause: details.cause });
     this.status = status;
     this.code = code;
     this.details = details;
@@ -29,4 +31,16 @@ export function invalidArgument(name: string, value: string, message: string): S
   return new S3Error(400, 'InvalidArgument', message, {
     elements: { ArgumentName: name, ArgumentValue: value },
   });
+}
+
+/** Makes the error of a bucket that does not exist. */
+export function noSuchBucket(name: string): S3Error {
+  return new S3Error(404, 'NoSuchBucket', 'The specified bucket does not exist', {
+    elements: { BucketName: name },
+  });
+}
+
+/** Makes the error of a request that is refused. */
+export function accessDenied(message = 'Access Denied'): S3Error {
+  return new S3Error(403, 'AccessDenied', message);
 }

@@ -1,0 +1,95 @@
+import type { Clock, Hierarchy } from '@tiered/core';
+import { ABSENT, raceAbort } from '@tiered/core/internal';
+import { PLAIN, type FoundObject } from '../protocol/found-object.js';
+import { byteString, takePage, type Page, type PageOptions } from '../reads/page.js';
+import type { OpenObject, OpenOptions, ReadStorage, StatOptions } from '../reads/read-storage.js';
+import { noListing, notCached, saysNotFound, storageError } from './errors.js';
+import { etagOf, modifiedIn } from './facts.js';
+import { nameOfLevel, type ReadWatch, type ServedFrom } from './levels.js';
+import { ObjectReading } from './object-reading.js';
+import type { PieceMemory } from './piece-memory.js';
+import { SortedIds } from './sorted-ids.js';
+
+/** An object of a hierarchy. */
+export interface HierarchyObject extends FoundObject {
+  /** Its key in the hierarchy. */
+  readonly key: string;
+  readonly id: number;
+  readonly version: string;
+  /** Where a read of it would go now. */
+  readonly from: ServedFrom;
+}
+
+/** What a storage works with. */
+export interface HierarchyStorageParts {
+  readonly hierarchy: Hierarchy;
+  /** Stands before the keys of the hierarchy. */
+  readonly prefix: string;
+  /** Whether all objects are known. Without that, there is no listing. */
+  readonly isScanned: boolean;
+  readonly watch: ReadWatch;
+  readonly memory: PieceMemory;
+  readonly clock: Clock;
+  /** Aborts when the gateway ends. */
+  readonly closing: AbortSignal;
+}
+
+/** A bucket that is a hierarchy. */
+export class HierarchyStorage implements ReadStorage<HierarchyObject> {
+  readonly #parts: HierarchyStorageParts;
+  readonly #ids: SortedIds;
+
+  constructor(parts: HierarchyStorageParts) {
+    this.#parts = parts;
+    const { hierarchy, clock, closing } = parts;
+    this.#ids = new SortedIds(hierarchy.namespace, clock, () => closing.throwIfAborted());
+  }
+
+  /** Costs a sort of all keys the first time, and after objects have become known that were not. */
+  async list(options: PageOptions, signal: AbortSignal): Promise<Page> {
+    const { hierarchy, prefix, isScanned } = this.#parts;
+    if (!isScanned) throw noListing();
+    const ids = await raceAbort(this.#ids.all(), signal);
+    const before = byteString(prefix);
+    const { namespace, source } = hierarchy;
+    const idAt = (index: number) => ids[index] ?? 0;
+    return takePage(
+      {
+        count: ids.length,
+        keyAt: (index) => before + this.#ids.keyOf(idAt(index)),
+        objectAt: (index) => {
+          if (!namespace.isKnown(idAt(index))) return undefined;
+          const { key, size, version } = namespace.objectOf(idAt(index));
+          const lastModified = modifiedIn(version, source.location);
+          return { key: prefix + key, size, etag: etagOf(version), lastModified };
+        },
+      },
+      options,
+    );
+  }
+
+  /** Costs a request to the source for an object that is not known. */
+  async stat(key: string, { signal, onlyIfCached }: StatOptions): Promise<HierarchyObject | undefined> {
+    const { hierarchy, prefix } = this.#parts;
+    const inner = key.slice(prefix.length);
+    if (!key.startsWith(prefix) || inner === '') return undefined;
+    const { namespace } = hierarchy;
+    if (onlyIfCached && namespace.find(inner) === ABSENT) throw notCached();
+    try {
+      const { size, version } = await hierarchy.stat(inner, { signal });
+      const id = namespace.find(inner);
+      if (id === ABSENT) return undefined;
+      const from = nameOfLevel(hierarchy, hierarchy.placeOf(id)?.level ?? hierarchy.tiers.length);
+      if (onlyIfCached && size > 0 && from === 'source') throw notCached();
+      const lastModified = modifiedIn(version, hierarchy.source.location);
+      return { key: inner, id, version, size, etag: etagOf(version), lastModified, metadata: PLAIN, from };
+    } catch (error) {
+      if (saysNotFound(error)) return undefined;
+      throw storageError(error);
+    }
+  }
+
+  open(object: HierarchyObject, options: OpenOptions): OpenObject {
+    return new ObjectReading(this.#parts, object, options);
+  }
+}

@@ -1,0 +1,55 @@
+import type { Hierarchy } from '@tiered/core';
+import { readChannel, type ReadTrace } from '@tiered/core/tracing';
+
+/**
+ * Where bytes came from: memory of this process, a directory, a bucket that is a tier, or the source. Bytes
+ * that were on their way from the source already, for somebody else, are the source's.
+ */
+export type ServedFrom = 'ram' | 'disk' | 'bucket' | 'source';
+
+/** What a level of a hierarchy is. */
+export function nameOfLevel(hierarchy: Hierarchy, level: number): ServedFrom {
+  const tier = hierarchy.tiers[level];
+  if (tier === undefined) return 'source';
+  const { location } = tier.driver;
+  if (location === undefined) return 'ram';
+  return location.startsWith('file:') ? 'disk' : 'bucket';
+}
+
+/** A read, and what is known of where it was served once it has ended. */
+export interface WatchedRead {
+  readonly bytes: Promise<Uint8Array>;
+  /** The slowest level that served any of it. Undefined until the read has ended. */
+  readonly level: () => number | undefined;
+}
+
+/**
+ * Finds out which level served a read: a hierarchy says so on its channel of traces alone. Reads of all
+ * hierarchies of the process are traced while a watch is open.
+ */
+export class ReadWatch {
+  /** The context of the read that has just begun. */
+  #begun: ReadTrace | undefined;
+  readonly #subscriber = {
+    // A source that is a hierarchy itself begins reads of its own, after this one.
+    start: (trace: ReadTrace) => {
+      this.#begun ??= trace;
+    },
+  };
+
+  constructor() {
+    readChannel.subscribe(this.#subscriber);
+  }
+
+  /** Begins a read. Its context is published before `read` returns. */
+  read(begin: () => Promise<Uint8Array>): WatchedRead {
+    this.#begun = undefined;
+    const bytes = begin();
+    const trace = this.#begun as ReadTrace | undefined;
+    return { bytes, level: () => trace?.level };
+  }
+
+  close(): void {
+    readChannel.unsubscribe(this.#subscriber);
+  }
+}

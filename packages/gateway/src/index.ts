@@ -1,0 +1,13 @@
+/**
+ * Hierarchies as an S3 endpoint that is only read.
+ * @module
+ */
+export { type S3Credentials } from './protocol/authentication.js';
+export { accessLogLine, type AccessLogEntry } from './serving/access-log.js';
+export { Gateway, type GatewayStats } from './serving/gateway.js';
+export {
+  type GatewayBucket,
+  type GatewayLimits,
+  type GatewayMetricsOptions,
+  type GatewayOptions,
+} from './serving/options.js';

@@ -1,0 +1,32 @@
+/**
+ * What the packages of this repository share and users must not build on: it may change with any release.
+ */
+export { errorAnswer, errorDocument, lengthHeaders, xmlAnswer, type Answer } from './protocol/answers.js';
+export { checkSignature, type S3Credentials } from './protocol/authentication.js';
+export { isSigned } from './protocol/claim.js';
+export { names, preconditionFailed } from './protocol/conditions.js';
+export { PLAIN, type FoundObject } from './protocol/found-object.js';
+export { contentRange, lengthOf, type Range } from './protocol/ranges.js';
+export {
+  asRequest,
+  parseTarget,
+  READ_OPERATIONS,
+  type OperationTable,
+  type ReadOperation,
+  type S3Request,
+} from './protocol/requests.js';
+export { accessDenied, invalidArgument, noSuchBucket, noSuchKey, S3Error } from './protocol/s3-error.js';
+export { element, xmlDocument } from './protocol/xml.js';
+export { bucketLocation, headBucket, listBuckets } from './reads/buckets.js';
+export { listObjects, listObjectsV2 } from './reads/listing.js';
+export { getObject } from './reads/objects.js';
+export {
+  BEHIND_KEY,
+  byteString,
+  takePage,
+  textOfByteString,
+  type ListedObject,
+  type Page,
+  type PageOptions,
+} from './reads/page.js';
+export { type OpenObject, type ReadStorage } from './reads/read-storage.js';

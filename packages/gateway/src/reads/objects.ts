@@ -1,0 +1,70 @@
+import type { Answer } from '../protocol/answers.js';
+import { checkRead } from '../protocol/conditions.js';
+import { headersOf, type FoundObject } from '../protocol/found-object.js';
+import { contentRange, lengthOf, parseRange, type Range } from '../protocol/ranges.js';
+import type { S3Request } from '../protocol/requests.js';
+import { invalidArgument, noSuchKey, S3Error } from '../protocol/s3-error.js';
+import type { ReadCall } from './call.js';
+
+/**
+ * GetObject, and HeadObject, whose answer has no body. The bytes are still to be read: `content` says which.
+ */
+export async function getObject<Found extends FoundObject>(call: ReadCall<Found>): Promise<Answer<Found>> {
+  const { request, storage, signal } = call;
+  const { headers, key } = request;
+  const object = await storage.stat(key, { signal, onlyIfCached: isOnlyIfCached(request) });
+  if (object === undefined) throw noSuchKey(key);
+  checkRead(headers, object);
+  const { size } = object;
+  const part = partOf(request, size);
+  const range = part?.range ?? parseRange(headers.range, size);
+  if (range === undefined) {
+    const asked = headers['x-amz-checksum-mode'] === 'ENABLED' ? await storage.checksumOf?.(object) : [];
+    return {
+      status: 200,
+      headers: [...headersOf(object), ...(asked ?? []), ...(part?.headers ?? [])],
+      contentLength: size,
+      content: { object, range: { start: 0, end: size - 1 } },
+    };
+  }
+  return {
+    status: 206,
+    headers: [...headersOf(object), 'Content-Range', contentRange(range, size), ...(part?.headers ?? [])],
+    contentLength: lengthOf(range),
+    content: { object, range },
+  };
+}
+
+/** Whether the client takes nothing that would have to be fetched first (RFC 9111, section 5.2.1.7). */
+export function isOnlyIfCached({ headers }: Pick<S3Request<string>, 'headers'>): boolean {
+  return headers['cache-control']?.split(',').some((one) => one.trim() === 'only-if-cached') === true;
+}
+
+/** An object has one part, whatever it was uploaded in: nobody here knows. */
+function partOf(
+  { query, headers }: S3Request<string>,
+  size: number,
+): { readonly range: Range | undefined; readonly headers: readonly string[] } | undefined {
+  const text = query.get('partNumber');
+  if (text === null) return undefined;
+  if (headers.range !== undefined)
+    throw new S3Error(
+      400,
+      'InvalidRequest',
+      'Cannot specify both Range header and partNumber query parameter',
+    );
+  const number = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (number < 1 || number > 10_000)
+    throw invalidArgument(
+      'partNumber',
+      text,
+      'Part number must be an integer between 1 and 10000, inclusive',
+    );
+  if (number > 1) {
+    throw new S3Error(416, 'InvalidPartNumber', 'The requested partnumber is not satisfiable', {
+      elements: { PartNumberRequested: number, ActualPartCount: 1 },
+    });
+  }
+  const range = size === 0 ? undefined : { start: 0, end: size - 1 };
+  return { range, headers: ['x-amz-mp-parts-count', '1'] };
+}

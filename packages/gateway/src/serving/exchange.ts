@@ -1,0 +1,151 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { errorAnswer, lengthHeaders, type Answer } from '../protocol/answers.js';
+import { S3Error } from '../protocol/s3-error.js';
+import type { OpenObject } from '../reads/read-storage.js';
+import type { AccessLogEntry } from './access-log.js';
+import { Sender, type SenderParts } from './sender.js';
+
+/** What an operation has made of a request. */
+export interface Outcome {
+  readonly answer: Answer<unknown>;
+  /** The bytes of an object that are the body. */
+  readonly body?: OpenObject | undefined;
+  /** Where an object is, of an answer that has none of its bytes. */
+  readonly from?: string | undefined;
+}
+
+/** A request as far as it is understood, for the log. */
+export type Understood = Pick<AccessLogEntry, 'operation' | 'bucket' | 'key'>;
+
+/** What an exchange works with. */
+export interface ExchangeParts extends Pick<SenderParts, 'clock' | 'stallMs'> {
+  readonly requestId: string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Whether the connection is to end with this answer. */
+  readonly isLast: () => boolean;
+  /** Does what the request asks for. Says first what it has understood. */
+  readonly carryOut: (understood: (what: Understood) => void, signal: AbortSignal) => Promise<Outcome>;
+}
+
+/** One request and its answer. */
+export class Exchange {
+  readonly #message: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #parts: ExchangeParts;
+  readonly #gone = new AbortController();
+  readonly #sender: Sender;
+  readonly #begun: number;
+  #beganMs = 0;
+
+  constructor(message: IncomingMessage, response: ServerResponse, parts: ExchangeParts) {
+    this.#message = message;
+    this.#response = response;
+    this.#parts = parts;
+    const { clock, stallMs } = parts;
+    this.#begun = clock.now();
+    this.#sender = new Sender({ response, gone: this.#gone.signal, clock, stallMs });
+  }
+
+  /** Carries the request out, and sends the answer. Resolves to what is told of it, and never rejects. */
+  async run(): Promise<AccessLogEntry> {
+    const { now, requestId, carryOut } = this.#parts;
+    const time = new Date(now()).toISOString();
+    const client = this.#message.socket.remoteAddress ?? '';
+    const leave = () => this.#gone.abort(new Error('The connection has ended.'));
+    this.#response.once('close', leave);
+    if (this.#message.socket.destroyed) leave();
+    let understood: Understood = { operation: undefined, bucket: '', key: '' };
+    let body: OpenObject | undefined;
+    let from: string | undefined;
+    let failure: unknown;
+    try {
+      const outcome = await carryOut((what) => (understood = what), this.#gone.signal);
+      ({ body, from } = outcome);
+      await this.#send(outcome);
+    } catch (error) {
+      failure = error;
+      await this.#sendFailure(error);
+    } finally {
+      this.#sender.close();
+      this.#response.off('close', leave);
+    }
+    return {
+      time,
+      requestId,
+      client,
+      method: this.#message.method ?? '',
+      ...understood,
+      status: this.#response.statusCode,
+      ...toldOf(failure),
+      bytes: this.#sender.bytes,
+      from: body?.from ?? from,
+      beganMs: this.#beganMs,
+      ms: this.#passed(),
+      isBroken: !this.#response.writableFinished,
+    };
+  }
+
+  get #isHead(): boolean {
+    return this.#message.method === 'HEAD';
+  }
+
+  async #send({ answer, body, from }: Outcome): Promise<void> {
+    if (body === undefined) {
+      this.#writeHead(answer, from);
+      if (answer.body !== undefined && !this.#isHead) await this.#sender.send(answer.body);
+      await this.#sender.end();
+      return;
+    }
+    const pieces = body[Symbol.asyncIterator]();
+    try {
+      // An error of the first piece can still be an answer.
+      let piece = await pieces.next();
+      this.#writeHead(answer, body.from);
+      for (; piece.done !== true; piece = await pieces.next()) await this.#sender.send(piece.value);
+      await this.#sender.end();
+    } finally {
+      await pieces.return?.();
+    }
+  }
+
+  /** What has begun cannot become an error any more, and must not look whole. */
+  async #sendFailure(error: unknown): Promise<void> {
+    if (this.#response.headersSent || this.#gone.signal.aborted) {
+      this.#response.destroy();
+      return;
+    }
+    const answer = errorAnswer(asS3Error(error), this.#parts.requestId);
+    await this.#send({ answer }).catch(() => this.#response.destroy());
+  }
+
+  #writeHead(answer: Answer<unknown>, from: string | undefined): void {
+    const { now, requestId, isLast } = this.#parts;
+    this.#beganMs = this.#passed();
+    const headers = [
+      ...['Date', new Date(now()).toUTCString(), 'Server', 'tiered', 'x-amz-request-id', requestId],
+      ...['Server-Timing', `tiered;dur=${this.#beganMs}`],
+      ...(from === undefined ? [] : ['x-tiered-from', from]),
+      ...(isLast() ? ['Connection', 'close'] : []),
+    ];
+    this.#response.sendDate = false;
+    this.#response.writeHead(answer.status, headers.concat(answer.headers, lengthHeaders(answer)));
+  }
+
+  /** Milliseconds since it began, to a tenth. */
+  #passed(): number {
+    return Math.round((this.#parts.clock.now() - this.#begun) * 10) / 10;
+  }
+}
+
+function asS3Error(error: unknown): S3Error {
+  if (error instanceof S3Error) return error;
+  return new S3Error(500, 'InternalError', 'We encountered an internal error. Please try again.');
+}
+
+function toldOf(failure: unknown): Pick<AccessLogEntry, 'error' | 'cause'> {
+  if (failure === undefined) return {};
+  if (!(failure instanceof S3Error)) return { error: 'InternalError', cause: String(failure) };
+  const { code, cause } = failure;
+  return { error: code, ...(cause instanceof Error && { cause: cause.message }) };
+}

@@ -1,0 +1,224 @@
+import type { Hierarchy } from '@tiered/core';
+import { systemClock } from '@tiered/core';
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { HierarchyStorage } from '../hierarchy/hierarchy-storage.js';
+import { ReadWatch } from '../hierarchy/levels.js';
+import { PieceMemory } from '../hierarchy/piece-memory.js';
+import { Exchange } from './exchange.js';
+import { listening } from './listening.js';
+import { Metrics } from './metrics.js';
+import { checkedOptions, type CheckedOptions, type GatewayOptions } from './options.js';
+import { route } from './route.js';
+import { WatchServer } from './watch-server.js';
+
+/** Node looks this often for connections that have taken too long; more seldom if the limits are long. */
+const LOOKS = 10;
+
+/** What a gateway has done, and holds at this moment. */
+export interface GatewayStats {
+  readonly connections: number;
+  /** Requests that are being answered. Each connection has one at a time. */
+  readonly answering: number;
+  /** Memory of bytes on their way to clients: now, and the most at any time. */
+  readonly heldBytes: number;
+  readonly mostHeldBytes: number;
+}
+
+/**
+ * Hierarchies as an S3 endpoint that is only read: each is a bucket. See the README of the package for what
+ * clients find.
+ *
+ * Each connection has one request answered at a time. An answer holds a bounded number of bytes, and takes
+ * the next only when the client has taken these. A client that goes away ends its reads.
+ */
+export class Gateway implements AsyncDisposable {
+  readonly #options: CheckedOptions;
+  readonly #watch = new ReadWatch();
+  readonly #memory: PieceMemory;
+  readonly #metrics: Metrics;
+  readonly #buckets: ReadonlyMap<string, HierarchyStorage>;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  /** By connection, what its requests wait for. */
+  readonly #turns = new WeakMap<Socket, Promise<void>>();
+  /** Aborts when answers under way have had their time. */
+  readonly #closing = new AbortController();
+  #watchServer: WatchServer | undefined;
+  #endpoint = '';
+  #answering = 0;
+  #onIdle: (() => void) | undefined;
+  #closed: Promise<void> | undefined;
+
+  /**
+   * Starts to listen. The gateway runs until `close`, or until the process ends.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, such as an address that others
+   * reach, without credentials; Node's own error if a port is taken. Abort rejects with `signal.reason`.
+   */
+  static async start(options: GatewayOptions): Promise<Gateway> {
+    const { signal } = options;
+    const gateway = new Gateway(checkedOptions(options));
+    try {
+      signal?.throwIfAborted();
+      await gateway.#listen();
+      signal?.throwIfAborted();
+      return gateway;
+    } catch (error) {
+      await gateway.close();
+      throw error;
+    }
+  }
+
+  private constructor(options: CheckedOptions) {
+    this.#options = options;
+    const { limits, clock, buckets } = options;
+    this.#memory = new PieceMemory(limits.memory);
+    const hierarchies = new Map<string, Hierarchy>();
+    const storages = new Map<string, HierarchyStorage>();
+    for (const [name, { hierarchy, prefix = '', scan: isScanned = true }] of Object.entries(buckets)) {
+      hierarchies.set(name, hierarchy);
+      const parts = { hierarchy, prefix, isScanned, watch: this.#watch, memory: this.#memory, clock };
+      storages.set(name, new HierarchyStorage({ ...parts, closing: this.#closing.signal }));
+    }
+    this.#buckets = storages;
+    this.#metrics = new Metrics({
+      hierarchies,
+      connections: () => this.#sockets.size,
+      answering: () => this.#answering,
+      heldBytes: () => this.#memory.held,
+    });
+    this.#server = this.#makeServer();
+  }
+
+  #makeServer(): Server {
+    const { connections, headerBytes, headersMs, requestMs, idleMs } = this.#options.limits;
+    const server = createServer({
+      maxHeaderSize: headerBytes,
+      headersTimeout: Math.min(headersMs, requestMs),
+      requestTimeout: requestMs,
+      keepAliveTimeout: idleMs,
+      connectionsCheckingInterval: Math.max(1, Math.ceil(Math.min(headersMs, requestMs) / LOOKS)),
+      // A host that vanished is noticed in the end, whatever is under way.
+      keepAlive: true,
+    });
+    server.maxConnections = connections;
+    server.on('connection', (socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
+    server.on('drop', () => this.#metrics.refused());
+    server.on('request', (message, response) => this.#take(message, response));
+    // The client waits before it sends a body. Nothing that has one is accepted.
+    server.on('checkContinue', (message, response) => this.#take(message, response));
+    return server;
+  }
+
+  async #listen(): Promise<void> {
+    const { host, port, metrics } = this.#options;
+    if (metrics !== undefined) {
+      this.#watchServer = await WatchServer.start({
+        host: metrics.host ?? host,
+        port: metrics.port,
+        token: metrics.token,
+        metrics: this.#metrics,
+        isReady: () => this.#closed === undefined,
+      });
+    }
+    this.#endpoint = await listening(this.#server, host, port);
+  }
+
+  /** `http://ADDRESS:PORT`. A bucket is named in the path, or before the host name. */
+  get endpoint(): string {
+    return this.#endpoint;
+  }
+
+  /** The URL of the port for those who watch, if there is one. */
+  get metricsEndpoint(): string | undefined {
+    return this.#watchServer?.endpoint;
+  }
+
+  /** Returns what is under way. Cheap. */
+  stats(): GatewayStats {
+    return {
+      connections: this.#sockets.size,
+      answering: this.#answering,
+      heldBytes: this.#memory.held,
+      mostHeldBytes: this.#memory.most,
+    };
+  }
+
+  /**
+   * Takes no further request, and waits for answers under way, for `limits.closeMs` at most. Then nothing is
+   * open any more. The hierarchies stay open. Idempotent.
+   */
+  close(): Promise<void> {
+    return (this.#closed ??= this.#close());
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    const { clock, limits } = this.#options;
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#server.closeIdleConnections();
+    if (this.#answering > 0) {
+      const isIdle = new AbortController();
+      this.#onIdle = () => isIdle.abort(new Error('All answers have ended.'));
+      await clock.sleep(limits.closeMs, isIdle.signal).catch(() => undefined);
+    }
+    this.#closing.abort(new Error('The gateway has ended.'));
+    const ended = [...this.#sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+    this.#server.closeAllConnections();
+    for (const socket of this.#sockets) socket.destroy();
+    await Promise.all([closed, ...ended, this.#watchServer?.close()]);
+    await this.#allAnswered();
+    this.#watch.close();
+  }
+
+  /** Reads that were aborted have ended. */
+  async #allAnswered(): Promise<void> {
+    if (this.#answering === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+    });
+  }
+
+  /** Requests of one connection are answered one after the other, also if a client sends many at once. */
+  #take(message: IncomingMessage, response: ServerResponse): void {
+    const { socket } = message;
+    const before = this.#turns.get(socket);
+    this.#turns.set(
+      socket,
+      before === undefined
+        ? this.#answer(message, response)
+        : before.then(() => this.#answer(message, response)),
+    );
+  }
+
+  async #answer(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { clock, limits, credentials, onAnswer } = this.#options;
+    if (message.socket.destroyed) return;
+    this.#answering += 1;
+    const entry = await new Exchange(message, response, {
+      clock,
+      stallMs: limits.stallMs,
+      requestId: randomUUID(),
+      now: epochMs,
+      isLast: () => this.#closed !== undefined,
+      carryOut: (understood, signal) =>
+        route(message, { buckets: this.#buckets, credentials, now: epochMs(), understood, signal }),
+    }).run();
+    this.#answering -= 1;
+    this.#metrics.count(entry);
+    onAnswer?.(entry);
+    if (this.#answering === 0) this.#onIdle?.();
+  }
+}
+
+/** Milliseconds since 1970 by the machine's clock. Signatures contain the date, which an injected clock does not know. */
+function epochMs(): number {
+  return performance.timeOrigin + systemClock.now();
+}

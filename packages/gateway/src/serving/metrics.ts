@@ -1,0 +1,130 @@
+import type { Hierarchy, HierarchyStats } from '@tiered/core';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { AccessLogEntry } from './access-log.js';
+
+/** What is measured when somebody asks. */
+export interface MetricsParts {
+  /** By bucket. */
+  readonly hierarchies: ReadonlyMap<string, Hierarchy>;
+  readonly connections: () => number;
+  readonly answering: () => number;
+  readonly heldBytes: () => number;
+}
+
+/** Seconds until an answer begins. */
+const BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10];
+
+/** The metrics of a gateway, in the text format of Prometheus. */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #answers: Counter<'operation' | 'status'>;
+  readonly #bytes: Counter<'from'>;
+  readonly #broken: Counter;
+  readonly #refused: Counter;
+  readonly #began: Histogram<'from'>;
+
+  constructor(parts: MetricsParts) {
+    const registers = [this.#registry];
+    const name = (end: string) => `tiered_gateway_${end}`;
+    this.#answers = new Counter({
+      name: name('answers_total'),
+      help: 'Answers, by operation and status.',
+      labelNames: ['operation', 'status'],
+      registers,
+    });
+    this.#bytes = new Counter({
+      name: name('bytes_total'),
+      help: 'Bytes of objects that were sent, by the slowest level of their answer.',
+      labelNames: ['from'],
+      registers,
+    });
+    this.#broken = new Counter({
+      name: name('broken_total'),
+      help: 'Answers that broke off: the client went away or stopped reading, or the source failed.',
+      registers,
+    });
+    this.#refused = new Counter({
+      name: name('refused_connections_total'),
+      help: 'Connections beyond the limit, which were closed at once.',
+      registers,
+    });
+    this.#began = new Histogram({
+      name: name('began_seconds'),
+      help: 'Seconds until an answer with bytes of an object began.',
+      labelNames: ['from'],
+      buckets: BUCKETS,
+      registers,
+    });
+    this.#gauge(name('connections'), 'Open connections.', parts.connections);
+    this.#gauge(name('answering'), 'Requests that are being answered.', parts.answering);
+    this.#gauge(name('held_bytes'), 'Memory of bytes on their way to clients.', parts.heldBytes);
+    this.#observe(parts.hierarchies);
+  }
+
+  /** Counts an answer that has ended. */
+  count({ operation = 'none', status, bytes, from, beganMs, isBroken }: AccessLogEntry): void {
+    this.#answers.inc({ operation, status: String(status) });
+    if (isBroken) this.#broken.inc();
+    if (from === undefined || bytes === 0) return;
+    this.#bytes.inc({ from }, bytes);
+    this.#began.observe({ from }, beganMs / 1000);
+  }
+
+  /** Counts a connection that was closed at once. */
+  refused(): void {
+    this.#refused.inc();
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  #gauge(name: string, help: string, value: () => number): void {
+    new Gauge({
+      name,
+      help,
+      registers: [this.#registry],
+      collect() {
+        this.set(value());
+      },
+    });
+  }
+
+  /** What hierarchies say of themselves, when somebody asks. */
+  #observe(hierarchies: ReadonlyMap<string, Hierarchy>): void {
+    const ofBucket = (name: string, help: string, value: (stats: HierarchyStats) => number) =>
+      new Gauge({
+        name: `tiered_${name}`,
+        help,
+        labelNames: ['bucket'],
+        registers: [this.#registry],
+        collect() {
+          for (const [bucket, hierarchy] of hierarchies) this.set({ bucket }, value(hierarchy.stats()));
+        },
+      });
+    ofBucket('objects', 'Known objects.', ({ namespace }) => namespace.objects);
+    ofBucket('source_reads', 'Requests to the source so far.', ({ source }) => source.reads);
+    ofBucket('source_read_bytes', 'Bytes that they brought.', ({ source }) => source.readBytes);
+    ofBucket('reads_from_tiers', 'Reads that tiers served alone so far.', ({ reads }) => reads.fromTiers);
+    ofBucket(
+      'reads_from_source',
+      'Reads that waited for the source so far.',
+      ({ reads }) => reads.fromSource,
+    );
+    const ofTier = (name: string, help: string, value: (tier: HierarchyStats['tiers'][number]) => number) =>
+      new Gauge({
+        name: `tiered_tier_${name}`,
+        help,
+        labelNames: ['bucket', 'level'],
+        registers: [this.#registry],
+        collect() {
+          for (const [bucket, hierarchy] of hierarchies)
+            for (const tier of hierarchy.stats().tiers)
+              this.set({ bucket, level: String(tier.level) }, value(tier));
+        },
+      });
+    ofTier('used_bytes', 'Bytes that a tier holds.', ({ usedBytes }) => usedBytes);
+    ofTier('quota_bytes', 'Bytes that a tier may hold.', ({ quotaBytes }) => quotaBytes);
+    ofTier('in_service', 'Whether reads use a tier.', ({ readable }) => (readable ? 1 : 0));
+  }
+}

@@ -1,0 +1,139 @@
+import { parseBytes, systemClock, type ByteSize, type Clock, type Hierarchy } from '@tiered/core';
+import { assertCounts, configError } from '@tiered/core/internal';
+import type { S3Credentials } from '../protocol/authentication.js';
+import type { AccessLogEntry } from './access-log.js';
+
+/** A bucket that is served. */
+export interface GatewayBucket {
+  /** Open, and closed by whoever opened it, after the gateway. */
+  readonly hierarchy: Hierarchy;
+  /**
+   * Stands before the keys of the hierarchy, so that clients find an object under the key that it has in the
+   * bucket of the source. Ends with `/`. Default: none.
+   */
+  readonly prefix?: string | undefined;
+  /**
+   * Whether the hierarchy has listed its source, as its option `scan`. Without that, not all objects are
+   * known, and a listing is answered with 501. Default: true.
+   */
+  readonly scan?: boolean | undefined;
+}
+
+/** What clients may use. Times are in milliseconds. */
+export interface GatewayLimits {
+  /** Connections at the same time. Further ones are closed at once. Default: 1024. */
+  readonly connections: number;
+  /**
+   * Memory for bytes on their way to clients. Each connection that sends an object may have 256 KiB beyond
+   * it. Default: 256 MiB.
+   */
+  readonly memory: ByteSize;
+  /** Bytes of the head of a request. Default: 16 KiB. */
+  readonly headerBytes: number;
+  /** Until the head of a request has arrived. Default: 10,000. */
+  readonly headersMs: number;
+  /** Until a request has arrived as a whole. Default: 60,000. */
+  readonly requestMs: number;
+  /** For which a connection without a request stays open. Default: 60,000. */
+  readonly idleMs: number;
+  /**
+   * In which a client has to take 256 KiB of an answer, or what is left of it. One that does not is cut off
+   * after this time, and twice this time at the latest. Default: 30,000.
+   */
+  readonly stallMs: number;
+  /** That `close` leaves to answers under way. Default: 10,000. */
+  readonly closeMs: number;
+}
+
+/** The port for those who watch: `/healthz`, `/readyz` and `/metrics`. */
+export interface GatewayMetricsOptions {
+  /** 0: a free port. */
+  readonly port: number;
+  /** Default: that of the gateway. */
+  readonly host?: string | undefined;
+  /** If given, `/metrics` needs it as `Authorization: Bearer TOKEN`. Default: none. */
+  readonly token?: string | undefined;
+}
+
+/** Options of `Gateway.start`. */
+export interface GatewayOptions {
+  /** By their names. */
+  readonly buckets: Readonly<Record<string, GatewayBucket>>;
+  /** The keys that sign requests. Default: none, so that anybody may read, which is for loopback alone. */
+  readonly credentials?: S3Credentials | undefined;
+  /** The address to listen on. Default: `127.0.0.1`. */
+  readonly host?: string | undefined;
+  /** Default: 0, a free port. */
+  readonly port?: number | undefined;
+  readonly limits?: Partial<GatewayLimits> | undefined;
+  /** Default: no such port. */
+  readonly metrics?: GatewayMetricsOptions | undefined;
+  /** Told of each answer when it has ended. Must not throw. Default: nobody is told. */
+  readonly onAnswer?: ((entry: AccessLogEntry) => void) | undefined;
+  /** Default: the clock of the machine. Dates, and limits that Node holds, do not follow it. */
+  readonly clock?: Clock | undefined;
+  /** Ends the start. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+const DEFAULT_LIMITS = {
+  connections: 1024,
+  memory: '256MiB',
+  headerBytes: 16 * 1024,
+  headersMs: 10_000,
+  requestMs: 60_000,
+  idleMs: 60_000,
+  stallMs: 30_000,
+  closeMs: 10_000,
+} as const;
+
+/** The options with their defaults. */
+export interface CheckedOptions extends GatewayOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly limits: GatewayLimits & { readonly memory: number };
+  readonly clock: Clock;
+}
+
+/** As S3 has it. No such name is a path of another server, such as `-`. */
+const BUCKET_NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
+
+/**
+ * Fills in the defaults.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that names the field.
+ */
+export function checkedOptions(options: GatewayOptions): CheckedOptions {
+  const { buckets, credentials, host = '127.0.0.1', port = 0, clock = systemClock } = options;
+  const names = Object.keys(buckets);
+  if (names.length === 0) throw configError('buckets', 'at least one', 'none');
+  for (const name of names) {
+    if (!BUCKET_NAME.test(name))
+      throw configError('buckets', 'names of 3 to 63 lower-case letters, digits, dots and hyphens', name);
+    const { prefix = '' } = buckets[name] ?? {};
+    if (prefix !== '' && !prefix.endsWith('/'))
+      throw configError(`buckets.${name}.prefix`, 'a prefix that ends with "/"', prefix);
+  }
+  if (credentials === undefined && !isLoopback(host)) {
+    throw configError(
+      'host',
+      '127.0.0.1, ::1 or localhost, because there are no credentials; give credentials to serve others',
+      host,
+    );
+  }
+  if (credentials?.accessKeyId === '' || credentials?.secretAccessKey === '')
+    throw configError('credentials', 'an access key id and a secret access key', 'an empty one');
+  const { memory, ...counts } = { ...DEFAULT_LIMITS, ...options.limits };
+  assertCounts({ ...counts });
+  return {
+    ...options,
+    host,
+    port,
+    clock,
+    limits: { ...counts, memory: parseBytes(memory, 'limits.memory') },
+  };
+}
+
+/** Whether only this machine can reach an address. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+}

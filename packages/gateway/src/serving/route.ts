@@ -1,0 +1,107 @@
+import type { IncomingMessage } from 'node:http';
+import { HierarchyStorage, type HierarchyObject } from '../hierarchy/hierarchy-storage.js';
+import type { Answer } from '../protocol/answers.js';
+import { checkSignature, type S3Credentials } from '../protocol/authentication.js';
+import { isSigned } from '../protocol/claim.js';
+import {
+  asRequest,
+  nameOfHost,
+  parseTarget,
+  READ_OPERATIONS,
+  type ReadOperation,
+  type S3Request,
+  type S3Target,
+} from '../protocol/requests.js';
+import { accessDenied, noSuchBucket, S3Error } from '../protocol/s3-error.js';
+import { bucketLocation, headBucket, listBuckets } from '../reads/buckets.js';
+import { listObjects, listObjectsV2 } from '../reads/listing.js';
+import { getObject, isOnlyIfCached } from '../reads/objects.js';
+import type { Outcome, Understood } from './exchange.js';
+import { isLoopback } from './options.js';
+
+/** What the gateway says its region is. It accepts signatures for any. */
+export const REGION = 'us-east-1';
+
+const PAGE_SIZE = 1000;
+
+/** What requests are for. */
+export interface RouteParts {
+  readonly buckets: ReadonlyMap<string, HierarchyStorage>;
+  /** Undefined: anybody may read. */
+  readonly credentials: S3Credentials | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly understood: (what: Understood) => void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Finds out what a request asks for, and whether it may, and does it.
+ * @throws S3Error For what is refused.
+ */
+export async function route(message: IncomingMessage, parts: RouteParts): Promise<Outcome> {
+  const { buckets, understood } = parts;
+  const target = parseTarget(message, buckets.keys());
+  const { bucket, key, method } = target;
+  understood({ operation: undefined, bucket, key });
+  await authorize(target, parts);
+  if (method !== 'GET' && method !== 'HEAD') throw readOnly(method);
+  const request = asRequest(target, READ_OPERATIONS);
+  understood({ operation: request.operation, bucket, key });
+  return carryOut(request, parts);
+}
+
+async function authorize(target: S3Target, { credentials, now }: RouteParts): Promise<void> {
+  if (credentials !== undefined) {
+    if (!isSigned(target)) throw accessDenied();
+    await checkSignature(target, { credentials, region: undefined, now });
+    return;
+  }
+  // A page of the Web could have its own name lead here, and read with the rights of who looks at it.
+  const host = nameOfHost(target.headers.host ?? '');
+  if (!isLoopback(host) && !host.endsWith('.localhost'))
+    throw accessDenied('Without credentials, this endpoint is for the host names 127.0.0.1 and localhost.');
+}
+
+async function carryOut(request: S3Request<ReadOperation>, parts: RouteParts): Promise<Outcome> {
+  const { buckets, signal } = parts;
+  if (request.operation === 'ListBuckets') return { answer: listBuckets([...buckets.keys()]) };
+  const storage = buckets.get(request.bucket);
+  if (storage === undefined) throw noSuchBucket(request.bucket);
+  const call = { request, storage, pageSize: PAGE_SIZE, signal };
+  switch (request.operation) {
+    case 'HeadBucket':
+      return { answer: headBucket(REGION) };
+    case 'GetBucketLocation':
+      return { answer: bucketLocation(REGION) };
+    case 'ListObjects':
+      return { answer: await listObjects(call) };
+    case 'ListObjectsV2':
+      return { answer: await listObjectsV2(call) };
+    case 'HeadObject':
+    case 'GetObject':
+      return withBytes(request, storage, await getObject(call), signal);
+  }
+}
+
+function withBytes(
+  request: S3Request<ReadOperation>,
+  storage: HierarchyStorage,
+  answer: Answer<HierarchyObject>,
+  signal: AbortSignal,
+): Outcome {
+  const { content, contentLength = 0 } = answer;
+  if (content === undefined) return { answer };
+  const { object, range } = content;
+  if (request.operation === 'HeadObject' || contentLength === 0) return { answer, from: object.from };
+  return { answer, body: storage.open(object, { range, signal, onlyIfCached: isOnlyIfCached(request) }) };
+}
+
+function readOnly(method: string): S3Error {
+  return new S3Error(
+    405,
+    'MethodNotAllowed',
+    'This endpoint only reads. Write to the source of the bucket instead.',
+    { headers: ['Allow', 'GET, HEAD'], elements: { Method: method, ResourceType: 'OBJECT' } },
+  );
+}

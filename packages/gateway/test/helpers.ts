@@ -1,0 +1,111 @@
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { Hierarchy, MemoryDriver, type HierarchyOptions, type StorageDriver } from '@tiered/core';
+import { Gateway, type GatewayBucket, type GatewayOptions, type S3Credentials } from '@tiered/gateway';
+import { PlacementHandler } from '@tiered/tiering';
+import { onTestFinished } from 'vitest';
+
+export const BUCKET = 'data';
+
+export const CREDENTIALS: S3Credentials = {
+  accessKeyId: 'TIEREDTESTINGKEY',
+  secretAccessKey: 'tiered/testing/secret',
+};
+
+/** A source in memory with these objects. */
+export async function sourceOf(objects: Readonly<Record<string, Uint8Array>>): Promise<MemoryDriver> {
+  const source = new MemoryDriver();
+  await source.open({});
+  for (const [key, bytes] of Object.entries(objects))
+    await source.write(key, bytes, { size: bytes.byteLength });
+  return source;
+}
+
+/** A hierarchy, open, with a tier in memory for everything; closed when the test ends. */
+export async function hierarchyOn(
+  source: StorageDriver,
+  options: Partial<HierarchyOptions> = {},
+): Promise<Hierarchy> {
+  const hierarchy = new Hierarchy({
+    source,
+    tiers: [{ driver: new MemoryDriver(), quota: '64MiB' }],
+    placement: new PlacementHandler(),
+    ...options,
+  });
+  onTestFinished(() => hierarchy.close());
+  return hierarchy.open();
+}
+
+/** A gateway with a bucket, closed when the test ends, before its hierarchies. */
+export async function gatewayOn(
+  bucket: Hierarchy | GatewayBucket,
+  options: Partial<GatewayOptions> = {},
+): Promise<Gateway> {
+  const served = bucket instanceof Hierarchy ? { hierarchy: bucket } : bucket;
+  const gateway = await Gateway.start({ buckets: { [BUCKET]: served }, ...options });
+  onTestFinished(() => gateway.close());
+  return gateway;
+}
+
+/** The AWS SDK, as its users set it up for other servers. It tries once. */
+export function clientOf({ endpoint }: Gateway, config: S3ClientConfig = {}): S3Client {
+  const client = new S3Client({
+    endpoint,
+    region: 'eu-central-1',
+    credentials: CREDENTIALS,
+    forcePathStyle: true,
+    maxAttempts: 1,
+    ...config,
+  });
+  onTestFinished(() => client.destroy());
+  return client;
+}
+
+/** What arrived, also when the connection broke off in the body. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** The code of the error that ended the answer too early. */
+  readonly brokenOffBy: string | undefined;
+}
+
+export interface RawRequest {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+}
+
+/** One request over a connection of its own, exactly as given. */
+export function send(
+  { endpoint }: Pick<Gateway, 'endpoint'>,
+  target: string,
+  { method = 'GET', headers, body }: RawRequest = {},
+): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(endpoint);
+    const given = { hostname, port, method, path: target, headers: { ...headers }, agent: false };
+    const outgoing = httpRequest(given);
+    outgoing.on('error', reject);
+    outgoing.on('response', (incoming) => {
+      outgoing.off('error', reject).on('error', () => undefined);
+      const pieces: Buffer[] = [];
+      const end = (brokenOffBy?: string) =>
+        resolve({
+          status: incoming.statusCode ?? 0,
+          headers: incoming.headers,
+          body: Buffer.concat(pieces),
+          brokenOffBy,
+        });
+      incoming.on('data', (piece: Buffer) => pieces.push(piece));
+      incoming.on('error', (error: NodeJS.ErrnoException) => end(error.code));
+      incoming.on('end', () => end());
+    });
+    outgoing.end(body);
+  });
+}
+
+/** The code in an error document. */
+export function codeIn({ body }: RawAnswer): string | undefined {
+  return /<Code>([^<]*)<\/Code>/.exec(body.toString())?.[1];
+}

@@ -30,3 +30,4 @@ export {
   type PageOptions,
 } from './reads/page.js';
 export { type OpenObject, type ReadStorage } from './reads/read-storage.js';
+export { isLoopback } from './serving/options.js';

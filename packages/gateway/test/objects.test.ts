@@ -72,7 +72,7 @@ describe('objects', () => {
     }
   });
 
-  it('have the headers of S3, and HEAD has the same ones', async () => {
+  it('[X4] have the headers of S3, and HEAD has the same ones', async () => {
     const { gateway, hierarchy } = await served();
     await hierarchy.place('k');
     const { status, headers, body } = await send(gateway, TARGET);
@@ -95,7 +95,7 @@ describe('objects', () => {
     expect(without(head.headers)).toEqual(without(headers));
   });
 
-  it('[X3] have a strong ETag, made of their version, and no client takes it for an MD5', async () => {
+  it('[X1] have a strong ETag, made of their version, and no client takes it for an MD5', async () => {
     const { gateway, hierarchy } = await served({ a: OBJECT, b: Buffer.from('other') });
     const etagOf = async (key: string) =>
       (await send(gateway, `/${BUCKET}/${key}`, { method: 'HEAD' })).headers['etag'];

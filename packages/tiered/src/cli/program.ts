@@ -11,6 +11,7 @@ import { indexCommand } from './commands/index-samples.js';
 import { inspectCommand } from './commands/inspect.js';
 import { rescanCommand } from './commands/rescan.js';
 import { runCommand } from './commands/run.js';
+import { serveCommand } from './commands/serve.js';
 import { simulateCommand } from './commands/simulate.js';
 import { statsCommand } from './commands/stats.js';
 import { topCommand } from './commands/top.js';
@@ -54,6 +55,7 @@ export function tieredCommand(host: CommandHost): Command {
       .addCommand(simulateCommand(host))
       .addCommand(runCommand(host))
       .addCommand(daemonCommand(host))
+      .addCommand(serveCommand(host))
       .addCommand(envCommand(host))
       .addCommand(rescanCommand(host))
       .addCommand(traceCommand(host))

@@ -1,0 +1,66 @@
+import { accessLogLine, type AccessLogEntry } from '@tiered/gateway';
+import { describe, expect, it } from 'vitest';
+import { BUCKET, CREDENTIALS, gatewayOn, hierarchyOn, send, sourceOf } from './helpers.js';
+
+const TARGET = `/${BUCKET}/k`;
+
+describe('the port for those who watch', () => {
+  it('says that it lives and is ready, and counts what was answered', async () => {
+    const hierarchy = await hierarchyOn(await sourceOf({ k: Buffer.from('hello') }));
+    const gateway = await gatewayOn(hierarchy, { metrics: { port: 0 } });
+    await hierarchy.place('k');
+    await send(gateway, TARGET);
+    await send(gateway, `/${BUCKET}/none`);
+    const watched = { endpoint: gateway.metricsEndpoint ?? '' };
+    for (const path of ['/healthz', '/readyz'])
+      expect((await send(watched, path)).body.toString()).toBe('ok\n');
+    const { headers, body } = await send(watched, '/metrics');
+    expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+    const lines = body.toString().split('\n');
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        'tiered_gateway_answers_total{operation="GetObject",status="200"} 1',
+        'tiered_gateway_answers_total{operation="GetObject",status="404"} 1',
+        'tiered_gateway_bytes_total{from="ram"} 5',
+        'tiered_gateway_answering 0',
+        `tiered_objects{bucket="${BUCKET}"} 1`,
+        `tiered_tier_used_bytes{bucket="${BUCKET}",level="0"} 5`,
+      ]),
+    );
+    expect((await send(watched, '/')).status).toBe(404);
+    expect((await send(watched, '/healthz', { method: 'POST' })).status).toBe(405);
+  });
+
+  it('[X3] shows metrics to those who have the token', async () => {
+    const hierarchy = await hierarchyOn(await sourceOf({}));
+    const gateway = await gatewayOn(hierarchy, { metrics: { port: 0, token: 'secret' } });
+    const watched = { endpoint: gateway.metricsEndpoint ?? '' };
+    const statusOf = async (authorization?: string) =>
+      (await send(watched, '/metrics', authorization === undefined ? {} : { headers: { authorization } }))
+        .status;
+    expect(await statusOf()).toBe(401);
+    expect(await statusOf('Bearer wrong!')).toBe(401);
+    expect(await statusOf('Bearer secret')).toBe(200);
+    expect((await send(watched, '/healthz')).status).toBe(200);
+  });
+});
+
+describe('the access log', () => {
+  it('[X3] has a line for each answer, and no secrets', async () => {
+    const entries: AccessLogEntry[] = [];
+    const hierarchy = await hierarchyOn(await sourceOf({ 'k\n2': Buffer.from('hello') }));
+    const gateway = await gatewayOn(hierarchy, {
+      credentials: CREDENTIALS,
+      onAnswer: (entry) => entries.push(entry),
+    });
+    const query = `X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Signature=${'ab'.repeat(32)}&X-Amz-Credential=${CREDENTIALS.accessKeyId}`;
+    await send(gateway, `/${BUCKET}/k%0A2?${query}`);
+    await gateway.close();
+    const [entry] = entries;
+    expect(entry).toMatchObject({ method: 'GET', bucket: BUCKET, key: 'k\n2', status: 400, isBroken: false });
+    const line = accessLogLine(entry as AccessLogEntry);
+    expect(line).not.toContain('\n');
+    expect(line).not.toMatch(/abab|TIEREDTESTINGKEY|secret/);
+    expect(JSON.parse(line)).toEqual({ ...entry });
+  });
+});

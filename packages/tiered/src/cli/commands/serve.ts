@@ -1,0 +1,61 @@
+import { Command } from 'commander';
+import { once } from 'node:events';
+import type { CommandHost } from '../host.js';
+import { untilInterrupted } from '../interrupt.js';
+import { repeatable, wholeNumber } from '../arguments.js';
+import { SOURCE } from '../options.js';
+import type { ServeOptions } from '../shared/gateway.js';
+
+const EXAMPLES = `
+Examples:
+  tiered serve s3://bucket/prefix/ --tier ram:8GiB --tier /nvme/cache:200GiB
+  tiered serve tiers.yaml --port 9400 --metrics-port 9401 --access-log
+  tiered serve one.yaml other.yaml
+
+Environment: TIERED_ACCESS_KEY_ID and TIERED_SECRET_ACCESS_KEY are the keys that clients sign with. Without them
+anybody on this machine may read, and no other machine can. TIERED_METRICS_TOKEN guards /metrics.`;
+
+/** `tiered serve`. */
+export function serveCommand(host: CommandHost): Command {
+  return new Command('serve')
+    .summary('Serves a source to clients of S3, from tiers')
+    .description(
+      'Serves objects by the read API of S3 at an endpoint of its own, until it is interrupted. Each configuration is a bucket. ' +
+        'Objects that clients read from the source are copied to the tiers in the background.',
+    )
+    .argument('<what...>', `configurations; or, with --tier, one source: ${SOURCE}`)
+    .addOption(
+      repeatable(
+        '--tier <place:quota>',
+        'beside a source: such as ram:8GiB, /nvme/cache:200GiB or /nvme/cache:80%, fastest first; may be repeated',
+      ),
+    )
+    .option('--manifest <file>', 'beside a source: keeps the list of its objects in this file')
+    .option(
+      '--bucket <name[/prefix/]>',
+      'what clients call the bucket, and what stands before its keys; default: as in the source',
+    )
+    .option('--host <address>', 'to listen on; others than loopback need keys', '127.0.0.1')
+    .option('--port <n>', 'to listen on; 0 is a free one', wholeNumber, 9400)
+    .option('--metrics-port <n>', 'for /healthz, /readyz and /metrics; default: none', wholeNumber)
+    .option('--access-log', 'a line of JSON on standard error for each answer')
+    .option('--json', 'what is said on standard output as a line of JSON')
+    .addHelpText('after', EXAMPLES)
+    .action((what: string[], options: ServeOptions) => serve(host, what, options));
+}
+
+/** Serves until a signal ends it. Answers under way then have some time to end. */
+async function serve(host: CommandHost, what: readonly string[], options: ServeOptions): Promise<void> {
+  const { openGateway, readyText, summaryText } = await import('../shared/gateway.js');
+  // Clients find it without being told.
+  host.output.on('error', (error: Error) => {
+    host.terminal.write(`Standard output cannot be written to: ${error.message}\n`);
+  });
+  await untilInterrupted(host.clock, async (signal) => {
+    await using served = await openGateway(host, what, options, signal);
+    host.write(readyText(served, options));
+    if (!signal.aborted) await once(signal, 'abort');
+    await served.gateway.close();
+    host.terminal.write(summaryText(served));
+  });
+}

@@ -1,0 +1,220 @@
+import { loadConfig, type HierarchyConfig, type LoadedConfig } from '@tiered/config';
+import { formatBytes, TieredError, type Hierarchy } from '@tiered/core';
+import { accessLogLine, Gateway, type AccessLogEntry, type S3Credentials } from '@tiered/gateway';
+import { isLoopback } from '@tiered/gateway/internal';
+import path from 'node:path';
+import { sourceAt, tierOf } from '../../dataset/locations.js';
+import { serveMonitor } from '../../monitor/serve-monitor.js';
+import { ownSockets } from '../../monitor/sockets.js';
+import { ListingProgress } from '../../progress.js';
+import { countOf, messageOf } from '../../words.js';
+import type { CommandHost } from '../host.js';
+
+/** What is served to clients of S3, and how. */
+export interface ServeOptions {
+  /** Each as `tierOf` takes it. */
+  readonly tier: readonly string[];
+  readonly manifest?: string;
+  readonly bucket?: string;
+  readonly host: string;
+  readonly port: number;
+  readonly metricsPort?: number;
+  readonly accessLog?: boolean;
+  readonly json?: boolean;
+}
+
+/** A bucket of the endpoint. */
+interface ServedBucket {
+  readonly name: string;
+  readonly prefix: string;
+  readonly hierarchy: Hierarchy;
+  readonly scan: boolean;
+}
+
+/** A gateway and its hierarchies, and how many answers it gave. */
+export interface ServedGateway extends AsyncDisposable {
+  readonly gateway: Gateway;
+  readonly buckets: readonly ServedBucket[];
+  readonly isSigned: boolean;
+  readonly counted: { answers: number; bytes: number };
+}
+
+/** Opens hierarchies and serves them. A failure closes again what was opened. */
+export async function openGateway(
+  host: CommandHost,
+  what: readonly string[],
+  options: ServeOptions,
+  signal: AbortSignal,
+): Promise<ServedGateway> {
+  const credentials = credentialsIn(process.env);
+  // The gateway would say so only when the source has been listed.
+  if (credentials === undefined && !isLoopback(options.host))
+    throw invalid(
+      `--host: others can reach ${options.host}; set TIERED_ACCESS_KEY_ID and TIERED_SECRET_ACCESS_KEY, the keys that clients are to sign with`,
+    );
+  const buckets: ServedBucket[] = [];
+  const closeAll = async () => {
+    await Promise.all(buckets.map(({ hierarchy }) => hierarchy.close()));
+  };
+  try {
+    for (const one of await configsOf(what, options))
+      buckets.push(await openBucket(host, one, options, signal));
+    assertDistinct(buckets);
+    const counted = { answers: 0, bytes: 0 };
+    const onAnswer = (entry: AccessLogEntry) => {
+      counted.answers += 1;
+      counted.bytes += entry.bytes;
+      if (options.accessLog === true) host.terminal.write(`${accessLogLine(entry)}\n`);
+    };
+    const token = process.env['TIERED_METRICS_TOKEN'];
+    const gateway = await Gateway.start({
+      buckets: Object.fromEntries(buckets.map(({ name, ...bucket }) => [name, bucket])),
+      credentials,
+      host: options.host,
+      port: options.port,
+      metrics: options.metricsPort === undefined ? undefined : { port: options.metricsPort, token },
+      onAnswer,
+      clock: host.clock,
+      signal,
+    });
+    const close = () => gateway.close().finally(closeAll);
+    return { gateway, buckets, isSigned: credentials !== undefined, counted, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}
+
+/** What is to be loaded: files, or a source with its tiers. */
+async function configsOf(
+  what: readonly string[],
+  { tier, manifest, bucket }: ServeOptions,
+): Promise<(string | HierarchyConfig)[]> {
+  const [source = ''] = what;
+  if (what.length > 1 && (tier.length > 0 || bucket !== undefined))
+    throw invalid('--tier and --bucket: name one source or one configuration beside them');
+  if (tier.length > 0) {
+    const levels = { source: await sourceAt(source), tiers: tier.map(tierOf) };
+    return [manifest === undefined ? levels : { ...levels, manifest }];
+  }
+  const other = what.find((name) => !/\.(ya?ml|json)$/i.test(name));
+  if (other !== undefined)
+    throw invalid(
+      `${other} is no configuration (.yaml, .yml or .json). Of a source, name the tiers, such as --tier /nvme/cache:200GiB or --tier ram:8GiB.`,
+    );
+  if (manifest !== undefined) throw invalid('--manifest: goes with a source; a configuration names its own');
+  return [...what];
+}
+
+async function openBucket(
+  { terminal, clock }: CommandHost,
+  config: string | HierarchyConfig,
+  { bucket }: ServeOptions,
+  signal: AbortSignal,
+): Promise<ServedBucket> {
+  const warn = (line: string) => void terminal.write(`warning: ${line}\n`);
+  const loaded = await loadConfig(config, { clock, warn });
+  const hierarchy = loaded.makeHierarchy();
+  const listing = new ListingProgress(hierarchy, terminal, clock);
+  await hierarchy.open({ signal }).finally(() => listing.stop());
+  try {
+    await offerMonitor(hierarchy, loaded, clock, warn);
+    const { source, scan = source.capabilities.list } = loaded.hierarchy;
+    return { ...(bucket === undefined ? placeOf(hierarchy) : placeIn(bucket)), hierarchy, scan };
+  } catch (error) {
+    await hierarchy.close();
+    throw error;
+  }
+}
+
+/** Lets `tiered top` watch what is read. It ends with the hierarchy. */
+async function offerMonitor(
+  hierarchy: Hierarchy,
+  { monitor }: LoadedConfig,
+  clock: CommandHost['clock'],
+  warn: (line: string) => void,
+): Promise<void> {
+  const directory = monitor ?? ownSockets();
+  await serveMonitor(hierarchy, { directory, clock }).catch((error: unknown) =>
+    warn(`"tiered top" cannot watch this: ${messageOf(error)}`),
+  );
+}
+
+type Place = Pick<ServedBucket, 'name' | 'prefix'>;
+
+/** As `--bucket` says it. */
+function placeIn(text: string): Place {
+  const [name = ''] = text.split('/', 1);
+  const prefix = text.slice(name.length + 1);
+  return { name, prefix: prefix === '' || prefix.endsWith('/') ? prefix : `${prefix}/` };
+}
+
+/**
+ * The bucket and the prefix of the source, so that clients need nothing but another endpoint. Of a directory,
+ * the bucket has its name.
+ */
+function placeOf({ source }: Hierarchy): Place {
+  const [, scheme = 'file', rest = ''] = /^(\w+):\/\/(.*)$/s.exec(source.location ?? '') ?? [];
+  if (scheme === 'file') return { name: bucketNamed(path.basename(rest) || 'data'), prefix: '' };
+  // Of a server's URL, the host says nothing of the data.
+  const [name = '', ...prefix] = rest.split('/').slice(scheme.startsWith('http') ? 1 : 0);
+  return placeIn([name, ...prefix].join('/'));
+}
+
+/** A name for a bucket that is like that of a directory. */
+function bucketNamed(name: string): string {
+  const plain = name
+    .toLowerCase()
+    .replace(/[^a-z0-9.-]+/g, '-')
+    .replace(/^[.-]+|[.-]+$/g, '')
+    .slice(0, 63);
+  return plain.length < 3 ? 'data' : plain;
+}
+
+function assertDistinct(buckets: readonly Place[]): void {
+  const names = buckets.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice !== undefined)
+    throw invalid(`two configurations are of the bucket ${twice}; serve each by a command of its own`);
+}
+
+/** The keys of clients. Those of the source have other names. */
+function credentialsIn(env: NodeJS.ProcessEnv): S3Credentials | undefined {
+  const { TIERED_ACCESS_KEY_ID: accessKeyId = '', TIERED_SECRET_ACCESS_KEY: secretAccessKey = '' } = env;
+  if (accessKeyId === '' && secretAccessKey === '') return undefined;
+  if (accessKeyId !== '' && secretAccessKey !== '') return { accessKeyId, secretAccessKey };
+  throw invalid('TIERED_ACCESS_KEY_ID and TIERED_SECRET_ACCESS_KEY: set both, or none');
+}
+
+function invalid(message: string): TieredError {
+  return new TieredError('TIERED_CONFIG_INVALID', message);
+}
+
+/** What is said when clients can come: the endpoint, the buckets, and how a client is configured. */
+export function readyText({ gateway, buckets, isSigned }: ServedGateway, { json }: ServeOptions): string {
+  const { endpoint, metricsEndpoint } = gateway;
+  if (json === true) {
+    const told = buckets.map(({ name, prefix }) => ({ name, prefix }));
+    return `${JSON.stringify({ endpoint, metricsEndpoint, buckets: told, isSigned })}\n`;
+  }
+  const keys = isSigned ? 'with the keys that this command was given' : 'without keys, or with any';
+  return [
+    `ready: ${endpoint}`,
+    ...buckets.map(
+      ({ name, prefix, hierarchy }) =>
+        `  s3://${name}/${prefix} is ${hierarchy.source.name}, ${countOf(hierarchy.namespace.known, 'object')}`,
+    ),
+    ...(metricsEndpoint === undefined ? [] : [`watch: ${metricsEndpoint}/metrics, /healthz, /readyz`]),
+    `clients: export AWS_ENDPOINT_URL_S3=${endpoint} AWS_REGION=us-east-1, ${keys}; buckets stand in the path`,
+    '',
+  ].join('\n');
+}
+
+/** What is said at the end. */
+export function summaryText({ buckets, counted }: ServedGateway): string {
+  const fromSource = buckets.reduce((sum, { hierarchy }) => sum + hierarchy.stats().source.readBytes, 0);
+  return (
+    `${countOf(counted.answers, 'answer')} with ${formatBytes(counted.bytes)}; ` +
+    `${formatBytes(fromSource)} came from the source\n`
+  );
+}

@@ -1,0 +1,123 @@
+import { someBytes } from '@tiered/core/testing';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { tiered } from './run-tiered.js';
+
+const BIN = path.join(import.meta.dirname, '../../bin/tiered.js');
+const OBJECT = someBytes(10_000, 1);
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(path.join(os.tmpdir(), 'tiered-serve-'));
+  await mkdir(path.join(directory, 'data/train'), { recursive: true });
+  await writeFile(path.join(directory, 'data/train/1'), OBJECT);
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+interface Ready {
+  readonly endpoint: string;
+  readonly metricsEndpoint?: string;
+  readonly buckets: readonly { readonly name: string; readonly prefix: string }[];
+  readonly isSigned: boolean;
+}
+
+/** The command as a process, once it is ready. `end` interrupts it, and says how it ended. */
+async function serving(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const child = spawn(process.execPath, [BIN, 'serve', ...args, '--port', '0', '--json'], {
+    stdio: 'pipe',
+    env: { ...process.env, ...env },
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let messages = '';
+  child.stderr.on('data', (text) => (messages += String(text)));
+  const closed = once(child, 'close');
+  const lines = createInterface(child.stdout);
+  const first = await Promise.race([once(lines, 'line'), closed.then(() => [''])]);
+  if (first[0] === '') throw new Error(messages);
+  const ready = JSON.parse(String(first[0])) as Ready;
+  const end = async (signal: NodeJS.Signals = 'SIGINT') => {
+    child.kill(signal);
+    const [code] = (await closed) as [number];
+    return { code, messages };
+  };
+  return { ready, end };
+}
+
+const bytesOf = async (url: string) => {
+  const answer = await fetch(url);
+  return {
+    status: answer.status,
+    from: answer.headers.get('x-tiered-from'),
+    body: new Uint8Array(await answer.arrayBuffer()),
+  };
+};
+
+describe('tiered serve', () => {
+  it('serves a directory from a tier, until it is interrupted', async () => {
+    const tier = `${path.join(directory, 'cache')}:10MB`;
+    const args = [path.join(directory, 'data'), '--tier', tier, '--metrics-port', '0', '--access-log'];
+    const { ready, end } = await serving(args);
+    expect(ready).toMatchObject({ buckets: [{ name: 'data', prefix: '' }], isSigned: false });
+    const { status, body } = await bytesOf(`${ready.endpoint}/data/train/1`);
+    expect([status, Buffer.compare(body, OBJECT)]).toEqual([200, 0]);
+    expect((await bytesOf(`${ready.metricsEndpoint}/readyz`)).status).toBe(200);
+    const { code, messages } = await end('SIGTERM');
+    expect(code).toBe(0);
+    const [log = '', summary] = messages.split('\n');
+    expect(JSON.parse(log)).toMatchObject({ operation: 'GetObject', key: 'train/1', status: 200 });
+    expect(summary).toBe('1 answer with 9.8 KiB; 9.8 KiB came from the source');
+    // The copy is there at the next start.
+    const again = await serving([path.join(directory, 'data'), '--tier', tier]);
+    expect(await bytesOf(`${again.ready.endpoint}/data/train/1`)).toMatchObject({
+      status: 200,
+      from: 'disk',
+    });
+    expect((await again.end()).messages).toContain('0 B came from the source');
+  });
+
+  it('serves configurations, each as a bucket, and asks for the keys that it was given', async () => {
+    const files = ['one', 'other'].map((name) => path.join(directory, `${name}.json`));
+    await mkdir(path.join(directory, 'more'));
+    await writeFile(path.join(directory, 'more/x'), 'x');
+    for (const [file, root] of [
+      [files[0] ?? '', 'data'],
+      [files[1] ?? '', 'more'],
+    ] as const)
+      await writeFile(file, JSON.stringify({ source: { driver: 'fs', root } }));
+    const env = { TIERED_ACCESS_KEY_ID: 'KEY', TIERED_SECRET_ACCESS_KEY: 'not/to/be/seen' };
+    const { ready, end } = await serving(files, env);
+    expect(ready).toMatchObject({ buckets: [{ name: 'data' }, { name: 'more' }], isSigned: true });
+    expect((await bytesOf(`${ready.endpoint}/more/x`)).status).toBe(403);
+    const { code, messages } = await end();
+    expect([code, messages.includes('not/to/be/seen')]).toEqual([0, false]);
+  });
+});
+
+describe('tiered serve refuses', () => {
+  const refused = async (...args: string[]) => {
+    const { code, messages } = await tiered('serve', ...args);
+    return [code, messages] as const;
+  };
+  const data = () => path.join(directory, 'data');
+
+  it('a source without tiers', async () => {
+    expect(await refused(data())).toEqual([2, expect.stringContaining('name the tiers, such as --tier')]);
+  });
+
+  it('another address than loopback, without keys', async () => {
+    const said = expect.stringContaining('set TIERED_ACCESS_KEY_ID and TIERED_SECRET_ACCESS_KEY') as string;
+    expect(await refused(data(), '--tier', 'ram:1MiB', '--host', '0.0.0.0')).toEqual([2, said]);
+  });
+
+  it('several sources with tiers, and two configurations of one bucket', async () => {
+    expect((await refused(data(), data(), '--tier', 'ram:1MiB'))[0]).toBe(2);
+    const file = path.join(directory, 'one.json');
+    await writeFile(file, JSON.stringify({ source: { driver: 'fs', root: 'data' } }));
+    expect(await refused(file, file)).toEqual([2, expect.stringContaining('two configurations')]);
+  });
+});

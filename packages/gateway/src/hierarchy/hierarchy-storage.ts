@@ -1,45 +1,20 @@
-import type { Clock, Hierarchy } from '@tiered/core';
 import { ABSENT, raceAbort } from '@tiered/core/internal';
-import { PLAIN, type FoundObject } from '../protocol/found-object.js';
+import { PLAIN } from '../protocol/found-object.js';
 import { byteString, takePage, type Page, type PageOptions } from '../reads/page.js';
 import type { OpenObject, OpenOptions, ReadStorage, StatOptions } from '../reads/read-storage.js';
 import { noListing, notCached, saysNotFound, storageError } from './errors.js';
 import { etagOf, modifiedIn } from './facts.js';
-import { nameOfLevel, type ReadWatch, type ServedFrom } from './levels.js';
+import { nameOfLevel } from './levels.js';
 import { ObjectReading } from './object-reading.js';
-import type { PieceMemory } from './piece-memory.js';
+import type { HierarchyObject, StorageParts } from './parts.js';
 import { SortedIds } from './sorted-ids.js';
-
-/** An object of a hierarchy. */
-export interface HierarchyObject extends FoundObject {
-  /** Its key in the hierarchy. */
-  readonly key: string;
-  readonly id: number;
-  readonly version: string;
-  /** Where a read of it would go now. */
-  readonly from: ServedFrom;
-}
-
-/** What a storage works with. */
-export interface HierarchyStorageParts {
-  readonly hierarchy: Hierarchy;
-  /** Stands before the keys of the hierarchy. */
-  readonly prefix: string;
-  /** Whether all objects are known. Without that, there is no listing. */
-  readonly isScanned: boolean;
-  readonly watch: ReadWatch;
-  readonly memory: PieceMemory;
-  readonly clock: Clock;
-  /** Aborts when the gateway ends. */
-  readonly closing: AbortSignal;
-}
 
 /** A bucket that is a hierarchy. */
 export class HierarchyStorage implements ReadStorage<HierarchyObject> {
-  readonly #parts: HierarchyStorageParts;
+  readonly #parts: StorageParts;
   readonly #ids: SortedIds;
 
-  constructor(parts: HierarchyStorageParts) {
+  constructor(parts: StorageParts) {
     this.#parts = parts;
     const { hierarchy, clock, closing } = parts;
     this.#ids = new SortedIds(hierarchy.namespace, clock, () => closing.throwIfAborted());

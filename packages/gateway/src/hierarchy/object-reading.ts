@@ -3,8 +3,8 @@ import { onAbort } from '@tiered/core/internal';
 import type { OpenObject, OpenOptions } from '../reads/read-storage.js';
 import { noSuchKey } from '../protocol/s3-error.js';
 import { notCached, objectChanged, saysNotFound, storageError } from './errors.js';
-import type { HierarchyObject, HierarchyStorageParts } from './hierarchy-storage.js';
 import { nameOfLevel } from './levels.js';
+import type { HierarchyObject, StorageParts } from './parts.js';
 
 /** Bytes of a piece that a tier gives. */
 const PIECE = 1024 * 1024;
@@ -28,12 +28,12 @@ interface Reading {
  * the next piece is an error.
  */
 export class ObjectReading implements OpenObject {
-  readonly #parts: HierarchyStorageParts;
+  readonly #parts: StorageParts;
   readonly #object: HierarchyObject;
   readonly #options: OpenOptions;
   #level: number | undefined;
 
-  constructor(parts: HierarchyStorageParts, object: HierarchyObject, options: OpenOptions) {
+  constructor(parts: StorageParts, object: HierarchyObject, options: OpenOptions) {
     this.#parts = parts;
     this.#object = object;
     this.#options = options;

@@ -145,7 +145,8 @@ function asS3Error(error: unknown): S3Error {
 
 function toldOf(failure: unknown): Pick<AccessLogEntry, 'error' | 'cause'> {
   if (failure === undefined) return {};
-  if (!(failure instanceof S3Error)) return { error: 'InternalError', cause: String(failure) };
+  if (!(failure instanceof S3Error))
+    return { error: 'InternalError', cause: failure instanceof Error ? failure.message : 'unknown' };
   const { code, cause } = failure;
   return { error: code, ...(cause instanceof Error && { cause: cause.message }) };
 }

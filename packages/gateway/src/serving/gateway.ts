@@ -218,7 +218,10 @@ export class Gateway implements AsyncDisposable {
   }
 }
 
-/** Milliseconds since 1970 by the machine's clock. Signatures contain the date, which an injected clock does not know. */
+/**
+ * Milliseconds since 1970 by the machine's clock. Signatures contain the date, which an injected clock does
+ * not know.
+ */
 function epochMs(): number {
   return performance.timeOrigin + systemClock.now();
 }

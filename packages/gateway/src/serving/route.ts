@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { HierarchyStorage, type HierarchyObject } from '../hierarchy/hierarchy-storage.js';
+import type { HierarchyStorage } from '../hierarchy/hierarchy-storage.js';
+import type { HierarchyObject } from '../hierarchy/parts.js';
 import type { Answer } from '../protocol/answers.js';
 import { checkSignature, type S3Credentials } from '../protocol/authentication.js';
 import { isSigned } from '../protocol/claim.js';
@@ -8,7 +9,6 @@ import {
   nameOfHost,
   parseTarget,
   READ_OPERATIONS,
-  type ReadOperation,
   type S3Request,
   type S3Target,
 } from '../protocol/requests.js';
@@ -20,7 +20,7 @@ import type { Outcome, Understood } from './exchange.js';
 import { isLoopback } from './options.js';
 
 /** What the gateway says its region is. It accepts signatures for any. */
-export const REGION = 'us-east-1';
+const REGION = 'us-east-1';
 
 const PAGE_SIZE = 1000;
 
@@ -63,7 +63,7 @@ async function authorize(target: S3Target, { credentials, now }: RouteParts): Pr
     throw accessDenied('Without credentials, this endpoint is for the host names 127.0.0.1 and localhost.');
 }
 
-async function carryOut(request: S3Request<ReadOperation>, parts: RouteParts): Promise<Outcome> {
+async function carryOut(request: S3Request, parts: RouteParts): Promise<Outcome> {
   const { buckets, signal } = parts;
   if (request.operation === 'ListBuckets') return { answer: listBuckets([...buckets.keys()]) };
   const storage = buckets.get(request.bucket);
@@ -85,7 +85,7 @@ async function carryOut(request: S3Request<ReadOperation>, parts: RouteParts): P
 }
 
 function withBytes(
-  request: S3Request<ReadOperation>,
+  request: S3Request,
   storage: HierarchyStorage,
   answer: Answer<HierarchyObject>,
   signal: AbortSignal,

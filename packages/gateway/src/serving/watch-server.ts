@@ -72,7 +72,7 @@ export class WatchServer {
     message: IncomingMessage,
   ): Promise<{ status: number; body: string; type?: string | undefined }> {
     const { metrics, isReady } = this.#parts;
-    const [path] = (message.url ?? '').split('?');
+    const [path = ''] = (message.url ?? '').split('?');
     if (message.method !== 'GET' && message.method !== 'HEAD') return { status: 405, body: 'GET only.\n' };
     switch (path) {
       case '/healthz':

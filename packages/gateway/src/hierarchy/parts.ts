@@ -1,0 +1,28 @@
+import type { Clock, Hierarchy } from '@tiered/core';
+import type { FoundObject } from '../protocol/found-object.js';
+import type { ReadWatch, ServedFrom } from './levels.js';
+import type { PieceMemory } from './piece-memory.js';
+
+/** An object of a hierarchy. */
+export interface HierarchyObject extends FoundObject {
+  /** Its key in the hierarchy. */
+  readonly key: string;
+  readonly id: number;
+  readonly version: string;
+  /** Where a read of it would go now. */
+  readonly from: ServedFrom;
+}
+
+/** What a storage works with. */
+export interface StorageParts {
+  readonly hierarchy: Hierarchy;
+  /** Stands before the keys of the hierarchy. */
+  readonly prefix: string;
+  /** Whether all objects are known. Without that, there is no listing. */
+  readonly isScanned: boolean;
+  readonly watch: ReadWatch;
+  readonly memory: PieceMemory;
+  readonly clock: Clock;
+  /** Aborts when the gateway ends. */
+  readonly closing: AbortSignal;
+}

@@ -12,7 +12,7 @@ import {
   type S3Request,
   type S3Target,
 } from '../protocol/requests.js';
-import { accessDenied, noSuchBucket, S3Error } from '../protocol/s3-error.js';
+import { accessDenied, noSuchBucket } from '../protocol/s3-error.js';
 import { bucketLocation, headBucket, listBuckets } from '../reads/buckets.js';
 import { listObjects, listObjectsV2 } from '../reads/listing.js';
 import { getObject, isOnlyIfCached } from '../reads/objects.js';
@@ -23,6 +23,11 @@ import { isLoopback } from './options.js';
 const REGION = 'us-east-1';
 
 const PAGE_SIZE = 1000;
+
+/**
+ * What a write is told. Every client knows 403 `AccessDenied` as an error of permissions, and few know 405.
+ */
+const READ_ONLY = 'This endpoint only reads. Write to the source of the bucket instead.';
 
 /** What requests are for. */
 export interface RouteParts {
@@ -45,7 +50,7 @@ export async function route(message: IncomingMessage, parts: RouteParts): Promis
   const { bucket, key, method } = target;
   understood({ operation: undefined, bucket, key });
   await authorize(target, parts);
-  if (method !== 'GET' && method !== 'HEAD') throw readOnly(method);
+  if (method !== 'GET' && method !== 'HEAD') throw accessDenied(READ_ONLY);
   const request = asRequest(target, READ_OPERATIONS);
   understood({ operation: request.operation, bucket, key });
   return carryOut(request, parts);
@@ -95,13 +100,4 @@ function withBytes(
   const { object, range } = content;
   if (request.operation === 'HeadObject' || contentLength === 0) return { answer, from: object.from };
   return { answer, body: storage.open(object, { range, signal, onlyIfCached: isOnlyIfCached(request) }) };
-}
-
-function readOnly(method: string): S3Error {
-  return new S3Error(
-    405,
-    'MethodNotAllowed',
-    'This endpoint only reads. Write to the source of the bucket instead.',
-    { headers: ['Allow', 'GET, HEAD'], elements: { Method: method, ResourceType: 'OBJECT' } },
-  );
 }

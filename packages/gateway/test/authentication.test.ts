@@ -2,6 +2,7 @@ import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { Sha256 } from '@smithy/core/checksum';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { systemClock } from '@tiered/core';
+import { readChannel } from '@tiered/core/tracing';
 import { Gateway } from '@tiered/gateway';
 import { describe, expect, it } from 'vitest';
 import { BUCKET, clientOf, codeIn, CREDENTIALS, gatewayOn, hierarchyOn, send, sourceOf } from './helpers.js';
@@ -175,6 +176,24 @@ describe('without credentials', () => {
     const url = await presigned(signed, { host: headers.host, path: '/a%20b/%C3%BC' });
     expect((await send(signed, url, { headers })).body).toEqual(OBJECT);
     expect((await send(signed, url)).status).toBe(403);
+  });
+});
+
+describe('a start that fails', () => {
+  it('leaves nothing behind', async () => {
+    const isTraced = readChannel.hasSubscribers;
+    const first = await served({});
+    const port = Number(new URL(first.endpoint).port);
+    const hierarchy = await hierarchyOn(await sourceOf({}));
+    const buckets = { [BUCKET]: { hierarchy } };
+    await expect(Gateway.start({ buckets, port, metrics: { port: 0 } })).rejects.toMatchObject({
+      code: 'EADDRINUSE',
+    });
+    const reason = new Error('enough');
+    await expect(Gateway.start({ buckets, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    await first.close();
+    expect(readChannel.hasSubscribers).toBe(isTraced);
+    expect(hierarchy.listenerCount('closed')).toBe(0);
   });
 });
 

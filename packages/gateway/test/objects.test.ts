@@ -151,6 +151,19 @@ describe('objects', () => {
     expect(codeIn(await send(gateway, `${TARGET}?partNumber=0`))).toBe('InvalidArgument');
   });
 
+  it('have the headers that the query asks for, as presigned downloads do', async () => {
+    const { gateway } = await served();
+    const query =
+      'response-content-type=text/plain&response-content-disposition=attachment%3B%20filename%3D%22a%22';
+    const { headers } = await send(gateway, `${TARGET}?${query}`);
+    expect(headers).toMatchObject({
+      'content-type': 'text/plain',
+      'content-disposition': 'attachment; filename="a"',
+    });
+    const split = await send(gateway, `${TARGET}?response-expires=a%0D%0Ax-other:%20b`);
+    expect([split.status, codeIn(split)]).toEqual([400, 'InvalidArgument']);
+  });
+
   it('that are not there are 404, whatever their keys look like', async () => {
     const root = await mkdtemp(path.join(os.tmpdir(), 'tiered-gateway-'));
     onTestFinished(() => rm(root, { recursive: true }));

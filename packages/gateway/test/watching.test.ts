@@ -1,6 +1,6 @@
 import { accessLogLine, type AccessLogEntry } from '@tiered/gateway';
 import { describe, expect, it } from 'vitest';
-import { BUCKET, CREDENTIALS, gatewayOn, hierarchyOn, send, sourceOf } from './helpers.js';
+import { BUCKET, codeIn, CREDENTIALS, gatewayOn, hierarchyOn, send, sourceOf } from './helpers.js';
 
 const TARGET = `/${BUCKET}/k`;
 
@@ -29,6 +29,15 @@ describe('the port for those who watch', () => {
     );
     expect((await send(watched, '/')).status).toBe(404);
     expect((await send(watched, '/healthz', { method: 'POST' })).status).toBe(405);
+  });
+
+  it('says that it is not ready once a hierarchy was closed', async () => {
+    const hierarchy = await hierarchyOn(await sourceOf({ k: Buffer.from('hello') }));
+    const gateway = await gatewayOn(hierarchy, { metrics: { port: 0 } });
+    await hierarchy.close();
+    expect((await send({ endpoint: gateway.metricsEndpoint ?? '' }, '/readyz')).status).toBe(503);
+    const answer = await send(gateway, TARGET);
+    expect([answer.status, codeIn(answer)]).toEqual([503, 'ServiceUnavailable']);
   });
 
   it('[X3] shows metrics to those who have the token', async () => {

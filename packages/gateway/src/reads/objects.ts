@@ -16,20 +16,21 @@ export async function getObject<Found extends FoundObject>(call: ReadCall<Found>
   if (object === undefined) throw noSuchKey(key);
   checkRead(headers, object);
   const { size } = object;
+  const described = { ...object, metadata: withOverrides(object.metadata, request) };
   const part = partOf(request, size);
   const range = part?.range ?? parseRange(headers.range, size);
   if (range === undefined) {
     const asked = headers['x-amz-checksum-mode'] === 'ENABLED' ? await storage.checksumOf?.(object) : [];
     return {
       status: 200,
-      headers: [...headersOf(object), ...(asked ?? []), ...(part?.headers ?? [])],
+      headers: [...headersOf(described), ...(asked ?? []), ...(part?.headers ?? [])],
       contentLength: size,
       content: { object, range: { start: 0, end: size - 1 } },
     };
   }
   return {
     status: 206,
-    headers: [...headersOf(object), 'Content-Range', contentRange(range, size), ...(part?.headers ?? [])],
+    headers: [...headersOf(described), 'Content-Range', contentRange(range, size), ...(part?.headers ?? [])],
     contentLength: lengthOf(range),
     content: { object, range },
   };
@@ -38,6 +39,33 @@ export async function getObject<Found extends FoundObject>(call: ReadCall<Found>
 /** Whether the client takes nothing that would have to be fetched first (RFC 9111, section 5.2.1.7). */
 export function isOnlyIfCached({ headers }: Pick<S3Request<string>, 'headers'>): boolean {
   return headers['cache-control']?.split(',').some((one) => one.trim() === 'only-if-cached') === true;
+}
+
+/** Headers that a query may replace: a presigned URL names the file that a browser makes of it. */
+const OVERRIDES = [
+  ...['Content-Type', 'Content-Language', 'Content-Disposition', 'Content-Encoding'],
+  ...['Cache-Control', 'Expires'],
+];
+
+/**
+ * Replaces headers as the query says.
+ * @throws S3Error `InvalidArgument` for what cannot be a header.
+ */
+function withOverrides(metadata: readonly string[], { query }: S3Request<string>): readonly string[] {
+  if (query.size === 0) return metadata;
+  const given = OVERRIDES.flatMap((name) => {
+    const parameter = `response-${name.toLowerCase()}`;
+    const value = query.get(parameter);
+    if (value === null) return [];
+    if (!/^[\x20-\x7e]*$/.test(value))
+      throw invalidArgument(parameter, value, 'Header value cannot be represented');
+    return [name, value];
+  });
+  const isKept = (_: string, index: number) =>
+    !given.some(
+      (name, i) => i % 2 === 0 && name.toLowerCase() === metadata[index - (index % 2)]?.toLowerCase(),
+    );
+  return [...metadata.filter(isKept), ...given];
 }
 
 /** An object has one part, whatever it was uploaded in: nobody here knows. */

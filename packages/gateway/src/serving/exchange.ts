@@ -54,6 +54,8 @@ export class Exchange {
     const client = this.#message.socket.remoteAddress ?? '';
     const leave = () => this.#gone.abort(new Error('The connection has ended.'));
     this.#response.once('close', leave);
+    // The callbacks of its writes tell the same.
+    this.#response.on('error', () => undefined);
     if (this.#message.socket.destroyed) leave();
     let understood: Understood = { operation: undefined, bucket: '', key: '' };
     let body: OpenObject | undefined;

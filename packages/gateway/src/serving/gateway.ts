@@ -46,9 +46,14 @@ export class Gateway implements AsyncDisposable {
   /** Aborts when answers under way have had their time. */
   readonly #closing = new AbortController();
   #watchServer: WatchServer | undefined;
+  /** Hierarchies that somebody has closed. */
+  #closedBuckets = 0;
   #endpoint = '';
   #answering = 0;
   #onIdle: (() => void) | undefined;
+  readonly #onBucketClosed = () => {
+    this.#closedBuckets += 1;
+  };
   #closed: Promise<void> | undefined;
 
   /**
@@ -78,6 +83,7 @@ export class Gateway implements AsyncDisposable {
     const storages = new Map<string, HierarchyStorage>();
     for (const [name, { hierarchy, prefix = '', scan: isScanned = true }] of Object.entries(buckets)) {
       hierarchies.set(name, hierarchy);
+      hierarchy.once('closed', this.#onBucketClosed);
       const parts = { hierarchy, prefix, isScanned, watch: this.#watch, memory: this.#memory, clock };
       storages.set(name, new HierarchyStorage({ ...parts, closing: this.#closing.signal }));
     }
@@ -122,7 +128,7 @@ export class Gateway implements AsyncDisposable {
         port: metrics.port,
         token: metrics.token,
         metrics: this.#metrics,
-        isReady: () => this.#closed === undefined,
+        isReady: () => this.#closed === undefined && this.#closedBuckets === 0,
       });
     }
     this.#endpoint = await listening(this.#server, host, port);
@@ -176,6 +182,8 @@ export class Gateway implements AsyncDisposable {
     await Promise.all([closed, ...ended, this.#watchServer?.close()]);
     await this.#allAnswered();
     this.#watch.close();
+    for (const { hierarchy } of Object.values(this.#options.buckets))
+      hierarchy.off('closed', this.#onBucketClosed);
   }
 
   /** Reads that were aborted have ended. */

@@ -2,6 +2,7 @@ import { someBytes } from '@tiered/core/testing';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -112,6 +113,18 @@ describe('tiered serve refuses', () => {
   it('another address than loopback, without keys', async () => {
     const said = expect.stringContaining('set TIERED_ACCESS_KEY_ID and TIERED_SECRET_ACCESS_KEY') as string;
     expect(await refused(data(), '--tier', 'ram:1MiB', '--host', '0.0.0.0')).toEqual([2, said]);
+  });
+
+  it('a port that is in use', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const args = [data(), '--tier', 'ram:1MiB', '--port', String(port)];
+    expect(await refused(...args)).toEqual([
+      2,
+      expect.stringContaining(`port ${port} of 127.0.0.1 is in use`),
+    ]);
   });
 
   it('several sources with tiers, and two configurations of one bucket', async () => {

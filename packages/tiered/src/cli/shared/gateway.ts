@@ -76,6 +76,8 @@ export async function openGateway(
       onAnswer,
       clock: host.clock,
       signal,
+    }).catch((error: unknown) => {
+      throw portTaken(error);
     });
     const close = () => gateway.close().finally(closeAll);
     return { gateway, buckets, isSigned: credentials !== undefined, counted, [Symbol.asyncDispose]: close };
@@ -184,6 +186,13 @@ function credentialsIn(env: NodeJS.ProcessEnv): S3Credentials | undefined {
   if (accessKeyId === '' && secretAccessKey === '') return undefined;
   if (accessKeyId !== '' && secretAccessKey !== '') return { accessKeyId, secretAccessKey };
   throw invalid('TIERED_ACCESS_KEY_ID and TIERED_SECRET_ACCESS_KEY: set both, or none');
+}
+
+/** Says what to do about a port that somebody else has. */
+function portTaken(error: unknown): unknown {
+  const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
+  if (code !== 'EADDRINUSE') return error;
+  return invalid(`port ${port} of ${address} is in use; give another one, such as --port 0 for a free one`);
 }
 
 function invalid(message: string): TieredError {

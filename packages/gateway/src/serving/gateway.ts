@@ -1,5 +1,4 @@
-import type { Hierarchy } from '@tiered/core';
-import { systemClock } from '@tiered/core';
+import { systemClock, type Hierarchy } from '@tiered/core';
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

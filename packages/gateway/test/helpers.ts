@@ -105,7 +105,7 @@ export function send(
   });
 }
 
-/** The code in an error document. */
+/** The code in an error document, which has no namespace: botocore does not understand one that has. */
 export function codeIn({ body }: RawAnswer): string | undefined {
-  return /<Code>([^<]*)<\/Code>/.exec(body.toString())?.[1];
+  return /<Error><Code>([^<]*)<\/Code>/.exec(body.toString())?.[1];
 }

@@ -40,7 +40,7 @@ export function errorDocument({ code, message, details }: S3Error, requestId: st
     ...extra,
     element('RequestId', requestId),
   ];
-  return xmlDocument('Error', children.join(''), undefined);
+  return xmlDocument('Error', children.join(''));
 }
 
 /** The headers that say how long the body is. */

@@ -17,12 +17,11 @@ export function element(name: string, text: string): string {
   return `<${name}>${escapeXml(text)}</${name}>`;
 }
 
-/** Makes a document around content that is XML already. */
-export function xmlDocument(
-  root: string,
-  content: string,
-  namespace: string | undefined = NAMESPACE,
-): string {
-  const attributes = namespace === undefined ? '' : ` xmlns="${namespace}"`;
+/**
+ * Makes a document around content that is XML already. An `<Error>` has no namespace, as in S3: botocore finds no
+ * error in one that has.
+ */
+export function xmlDocument(root: string, content: string): string {
+  const attributes = root === 'Error' ? '' : ` xmlns="${NAMESPACE}"`;
   return `<?xml version="1.0" encoding="UTF-8"?>\n<${root}${attributes}>${content}</${root}>`;
 }

@@ -16,6 +16,7 @@ const TESTS = {
   kills: ['test/crash', 'test/survival', 'test/sharing', 'test/processes/', 'packages/core/test/namespace/'],
   damage: ['test/damage', 'test/bucket-tier'],
   frameworks: ['test/interpose/frameworks', 'test/interpose/imaginary-frameworks'],
+  clients: ['test/gateway'],
   churn: ['packages/interpose/test/churn'],
   differential: ['test/interpose/differential'],
   s3: ['test/s3', 'packages/s3-adapter'],

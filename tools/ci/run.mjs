@@ -36,6 +36,8 @@ const steps = [
     name: 'servers',
     command: 'bash tools/servers/install.sh swift fuse strace squashfs chromium frameworks rust go musl',
   },
+  // Clients of S3 that read through the gateway.
+  { name: 'clients', command: 'node tools/frameworks/build.js clients' },
   { name: 'tests', command: 'npm run test:all --', tests: true },
   // Where the native part is not available: its own tests are skipped.
   {

@@ -1,7 +1,8 @@
 // @ts-check
 /**
- * Makes the environments of Python in which the tests of frameworks run, if they are not there:
- * `node tools/frameworks/build.js`. Needs `bash tools/servers/install.sh frameworks`, and PyPI.
+ * Makes the environments of Python in which the tests of frameworks and of clients of S3 run, if they are not
+ * there: `node tools/frameworks/build.js [NAME]...`. Without names, all. Needs `bash tools/servers/install.sh
+ * frameworks`, and PyPI.
  *
  * Each lies in the cache directory of this user, under the hash of what it is made from. It gets its name
  * when it is complete, so that neither two builders nor one that was killed leave half of one.
@@ -10,10 +11,12 @@ import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { BASE, ENVIRONMENTS, environmentOf } from './environments.js';
+import { BASE, ENVIRONMENTS, environmentOf, recipeOf } from './environments.js';
 
-for (const [name, { requirements, options }] of Object.entries(ENVIRONMENTS)) {
+const names = process.argv.slice(2);
+for (const name of names.length === 0 ? Object.keys(ENVIRONMENTS) : names) {
   const directory = environmentOf(name);
+  const { requirements, options } = recipeOf(name);
   if (existsSync(directory)) continue;
   console.log(`Making the environment "${name}" in ${directory}, which takes about a minute.`);
   mkdirSync(path.dirname(directory), { recursive: true });

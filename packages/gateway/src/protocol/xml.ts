@@ -18,8 +18,8 @@ export function element(name: string, text: string): string {
 }
 
 /**
- * Makes a document around content that is XML already. An `<Error>` has no namespace, as in S3: botocore finds no
- * error in one that has.
+ * Makes a document around content that is XML already. An `<Error>` has no namespace, as in S3: botocore
+ * finds no error in one that has.
  */
 export function xmlDocument(root: string, content: string): string {
   const attributes = root === 'Error' ? '' : ` xmlns="${NAMESPACE}"`;

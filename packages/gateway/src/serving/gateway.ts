@@ -161,6 +161,7 @@ export class Gateway implements AsyncDisposable {
     return (this.#closed ??= this.#close());
   }
 
+  /** Calls `close`, at the end of an `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

@@ -116,7 +116,7 @@ describe('listings', () => {
 
   it('[X1] of a hierarchy that was not scanned are refused, since they would not be whole', async () => {
     const hierarchy = await hierarchyOn(await sourceOf({ k: Buffer.from('k') }), { scan: false });
-    const gateway = await gatewayOn({ hierarchy, scan: false });
+    const gateway = await gatewayOn({ hierarchy });
     const listed = await send(gateway, `/${BUCKET}?list-type=2`);
     expect([listed.status, codeIn(listed)]).toEqual([501, 'NotImplemented']);
     expect((await send(gateway, `/${BUCKET}/k`)).body.toString()).toBe('k');

@@ -124,6 +124,13 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     return this.#tiers;
   }
 
+  /**
+   * Whether it lists its source when it is opened, so that every object is known: by its option `scan`.
+   */
+  get isScanned(): boolean {
+    return this.#options.scan;
+  }
+
   /** Every known object and its level. */
   get namespace(): Namespace {
     return this.#namespace;
@@ -394,8 +401,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    * a trace, and drivers are closed once nothing uses them. Idempotent. May be called during `open` too.
    */
   close(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
+    return (this.#closed ??= this.#close());
   }
 
   /** Calls `close`, at the end of an `await using`. */
@@ -422,10 +428,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   #assertUsable(signal: AbortSignal | undefined): void {
-    if (this.#state === 'open') {
-      signal?.throwIfAborted();
-      return;
-    }
+    if (this.#state === 'open') return signal?.throwIfAborted();
     if (this.#state === 'closing' || this.#state === 'closed') throw closedError();
     throw new TieredError('TIERED_NOT_OPEN', 'The hierarchy is not ready; await open() first.');
   }

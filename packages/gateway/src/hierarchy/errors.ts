@@ -35,7 +35,7 @@ export function noListing(): S3Error {
   return new S3Error(
     501,
     'NotImplemented',
-    'This bucket cannot be listed, because its source was not scanned. Serve it with "scan: true".',
+    'This bucket cannot be listed, because its hierarchy does not scan its source (scan: false).',
   );
 }
 

@@ -22,8 +22,8 @@ export class HierarchyStorage implements ReadStorage<HierarchyObject> {
 
   /** Costs a sort of all keys the first time, and after objects have become known that were not. */
   async list(options: PageOptions, signal: AbortSignal): Promise<Page> {
-    const { hierarchy, prefix, isScanned } = this.#parts;
-    if (!isScanned) throw noListing();
+    const { hierarchy, prefix } = this.#parts;
+    if (!hierarchy.isScanned) throw noListing();
     const ids = await raceAbort(this.#ids.all(), signal);
     const before = byteString(prefix);
     const { namespace, source } = hierarchy;

@@ -18,8 +18,6 @@ export interface StorageParts {
   readonly hierarchy: Hierarchy;
   /** Stands before the keys of the hierarchy. */
   readonly prefix: string;
-  /** Whether all objects are known. Without that, there is no listing. */
-  readonly isScanned: boolean;
   readonly watch: ReadWatch;
   readonly memory: PieceMemory;
   readonly clock: Clock;

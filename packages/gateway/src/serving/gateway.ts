@@ -80,10 +80,10 @@ export class Gateway implements AsyncDisposable {
     this.#memory = new PieceMemory(limits.memory);
     const hierarchies = new Map<string, Hierarchy>();
     const storages = new Map<string, HierarchyStorage>();
-    for (const [name, { hierarchy, prefix = '', scan: isScanned = true }] of Object.entries(buckets)) {
+    for (const [name, { hierarchy, prefix = '' }] of Object.entries(buckets)) {
       hierarchies.set(name, hierarchy);
       hierarchy.once('closed', this.#onBucketClosed);
-      const parts = { hierarchy, prefix, isScanned, watch: this.#watch, memory: this.#memory, clock };
+      const parts = { hierarchy, prefix, watch: this.#watch, memory: this.#memory, clock };
       storages.set(name, new HierarchyStorage({ ...parts, closing: this.#closing.signal }));
     }
     this.#buckets = storages;

@@ -12,11 +12,6 @@ export interface GatewayBucket {
    * bucket of the source. Ends with `/`. Default: none.
    */
   readonly prefix?: string | undefined;
-  /**
-   * Whether the hierarchy has listed its source, as its option `scan`. Without that, not all objects are
-   * known, and a listing is answered with 501. Default: true.
-   */
-  readonly scan?: boolean | undefined;
 }
 
 /** What clients may use. Times are in milliseconds. */

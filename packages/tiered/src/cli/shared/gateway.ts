@@ -28,7 +28,6 @@ interface ServedBucket {
   readonly name: string;
   readonly prefix: string;
   readonly hierarchy: Hierarchy;
-  readonly scan: boolean;
 }
 
 /** A gateway and its hierarchies, and how many answers it gave. */
@@ -121,8 +120,7 @@ async function openBucket(
   await hierarchy.open({ signal }).finally(() => listing.stop());
   try {
     await offerMonitor(hierarchy, loaded, clock, warn);
-    const { source, scan = source.capabilities.list } = loaded.hierarchy;
-    return { ...(bucket === undefined ? placeOf(hierarchy) : placeIn(bucket)), hierarchy, scan };
+    return { ...(bucket === undefined ? placeOf(hierarchy) : placeIn(bucket)), hierarchy };
   } catch (error) {
     await hierarchy.close();
     throw error;

@@ -43,8 +43,10 @@ async function trainOnSmallDisk(place: Place, what: 'tier' | 'index', readers: n
  * In the end the disk is full but for what the writes lost that met its end: so many at a time, a chunk each.
  */
 function expectFilled(outcome: Outcome, dataset: number): void {
-  const { quotaBytes, usedBytes, bytes, diskBytes, freeBytes, epochs } = outcome;
-  expect(outcome).toMatchObject({ reservedBytes: 0, temporary: [] });
+  const { quotaBytes, usedBytes, reservedBytes, bytes, diskBytes, freeBytes, epochs, temporary } = outcome;
+  expect(temporary).toEqual([]);
+  // If copies took the very last block, the index cannot record what has failed until the next start.
+  if (freeBytes > 0) expect(reservedBytes).toBe(0);
   expect(bytes, 'copies on the disk').toBeLessThanOrEqual(usedBytes);
   expect(Math.abs(diskBytes - usedBytes), 'the disk, but for directories').toBeLessThan(CHUNK);
   expect(quotaBytes - usedBytes, 'room that is still believed in').toBeLessThanOrEqual(12 * CHUNK + KEPT);

@@ -82,11 +82,20 @@ if (what === 'index') {
   await hierarchy.close();
   ({ hierarchy, brought } = await begin());
 }
-for (let i = 0; i < 4; i++) {
-  // As long as a tier stays out of service.
+/**
+ * As long as a tier stays out of service. Then what could not be recorded, for lack of room, is tried again,
+ * and so is what could not be placed.
+ */
+async function later(): Promise<void> {
   await clock.advance(100_000);
+  await hierarchy.idle();
+}
+
+for (let i = 0; i < 4; i++) {
+  await later();
   await epoch();
 }
+await later();
 const { tiers, placement } = hierarchy.stats();
 const { quotaBytes, usedBytes, reservedBytes } = tiers[0] ?? {
   quotaBytes: 0,

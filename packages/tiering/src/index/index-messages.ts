@@ -57,6 +57,8 @@ export interface IndexState {
   /** Bytes of the index's own files, including its write-ahead log; and bytes of that log. */
   readonly fileBytes: number;
   readonly logBytes: number;
+  /** Bytes that the storage has left for this user, where that is known. */
+  readonly freeBytes: number | undefined;
   readonly seq: number;
   /** When all names on the storage were last known to be in the index. */
   readonly boot: string;

@@ -50,12 +50,8 @@ type Change =
   | { readonly kind: 'moved'; readonly row: MovedRow }
   | { readonly kind: 'sealed' | 'leaving' | 'gone'; readonly row: CopyRef };
 
-/**
- * Changes that nobody waits for, as long as there are memory for copies, room in the lease and turns for
- * writes. Where the storage is full the transaction fails, and the files that are there and not recorded are
- * lost: no more than have a turn.
- */
-const MAY_WAIT: readonly Change['kind'][] = ['claims', 'placed'];
+/** Bytes that are free, beyond all that is on its way, on a storage that is not nearly full. */
+const LEAST_FREE_BYTES = 2 ** 26;
 
 /** Changes that others may have made impossible. */
 const MAY_BE_REFUSED: readonly Change['kind'][] = ['claims', 'placed', 'packed', 'moved', 'sealed'];
@@ -197,6 +193,8 @@ export class IndexWriter {
   #nextAt = -Infinity;
   #pending = new Pending();
   #running: Promise<void> | undefined;
+  /** Whether the storage had room for all that is on its way, and more, at the last transaction. */
+  #isRoomy = false;
   #isHeldUp = false;
   #onHeldUp: (() => void)[] = [];
 
@@ -329,11 +327,20 @@ export class IndexWriter {
     while (this.#running !== undefined) await this.#running;
   }
 
+  /**
+   * Whether nobody waits for a change, as long as there are memory for copies, room in the lease and turns
+   * for writes. On a storage that is nearly full, files that are there and not recorded may leave the index
+   * no room, and then they are lost.
+   */
+  #mayWait(kind: Change['kind']): boolean {
+    return kind === 'claims' || (kind === 'placed' && this.#isRoomy);
+  }
+
   #add(change: Change): Promise<boolean> {
     return new Promise((resolve, reject) => {
       const entry = { ...change, resolve, reject };
       this.#pending.add(entry);
-      if (!MAY_WAIT.includes(change.kind)) this.#pending.isUrgent = true;
+      if (!this.#mayWait(change.kind)) this.#pending.isUrgent = true;
       this.#begin();
       this.#hurry();
     });
@@ -382,11 +389,12 @@ export class IndexWriter {
     };
     try {
       const outcome = await this.patiently(() => this.#client.call('apply', batch));
+      const { freeBytes = 0, claimed } = outcome.state;
+      this.#isRoomy = freeBytes >= 2 * claimed + LEAST_FREE_BYTES;
       this.#leases.applied(outcome, claims);
       const refused = new Set([...outcome.refused, ...outcome.lost]);
-      for (const { kind, row, resolve } of entries) {
+      for (const { kind, row, resolve } of entries)
         resolve(outcome.isMember && !(MAY_BE_REFUSED.includes(kind) && refused.has(row.tag)));
-      }
     } catch (error) {
       this.#leases.failed(claims);
       // Nobody waits for these, and nobody repeats them, so they go with the next transaction.

@@ -1,5 +1,6 @@
 // @ts-check
 import fs from 'node:fs';
+import path from 'node:path';
 import { TextDecoder } from 'node:util';
 import Database from 'libsql';
 import { inodeOf } from './inode.js';
@@ -102,12 +103,26 @@ export class IndexFile {
     return this.sizeOf('-wal') > this.logBytes && inodeOf(this.path) === this.inode;
   }
 
-  /** Bytes of its own files, and of the log, which is one of them. */
+  /** Bytes of its own files, and of the log, which is one of them; and what the storage has left. */
   size() {
     // Not by functions of tables: each of those is compiled anew whenever it is called.
     const pages = Number(this.one('PRAGMA page_count')['page_count']) * this.pageBytes;
     const log = this.sizeOf('-wal');
-    return { fileBytes: pages + log + this.sizeOf('-shm'), logBytes: log };
+    return { fileBytes: pages + log + this.sizeOf('-shm'), logBytes: log, freeBytes: this.freeBytes() };
+  }
+
+  /**
+   * Bytes that the storage has left for this user.
+   *
+   * @returns {number | undefined}
+   */
+  freeBytes() {
+    try {
+      const { bavail, bsize } = fs.statfsSync(path.dirname(this.path));
+      return bavail * bsize;
+    } catch {
+      return undefined;
+    }
   }
 
   /** Bytes of a page: who made the index may have had others. */

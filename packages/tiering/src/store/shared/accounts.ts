@@ -84,10 +84,15 @@ export class Accounts implements Leases {
     return this.quotaBytes - this.#takenBytes - this.#state.leased - this.lease.hold;
   }
 
-  /** See `TierStore.shrink`. Returns the bytes that this process lets the tier hold from now on. */
+  /**
+   * See `TierStore.shrink`. Returns the bytes that this process lets the tier hold from now on: no more than
+   * there is room for, so that what is on its way leaves the index its own.
+   */
   shrink(held: number, lost: number): number {
     const atFirst = this.#tier.quotaBytes;
-    this.#quota = lowered({ from: this.#quota, atFirst, used: this.usedBytes, held, lost });
+    const quota = lowered({ from: this.#quota, atFirst, used: this.usedBytes, held, lost });
+    const { freeBytes = Infinity } = this.#state;
+    this.#quota = Math.min(quota, this.usedBytes + freeBytes);
     return this.#quota;
   }
 

@@ -3,12 +3,14 @@ import path from 'node:path';
 import { SlowMount } from '../tools/fuse/slow-mount.js';
 import type { Cost } from './cost/cost-of.js';
 import { compileFloor, type Floor } from './cost/floor.js';
-import type { Keeping, Loop, SubjectCosts, SubjectTask } from './cost/subject.js';
+import { LOOPS, type Loop } from './cost/loops.js';
+import type { Keeping, SubjectCosts, SubjectTask } from './cost/subject.js';
 import { atMost, type Bench, type BenchOptions, type Check, type Row } from './lib/bench.js';
 import { runInChild } from './lib/child.js';
 import { hasCompiler } from './lib/compile.js';
 import { withScratch } from './lib/scratch.js';
 import { hasSlowMounts } from './lib/slow-mounts.js';
+import { keyOf, startServer } from './s3/data.js';
 
 /** A slow source, as in the table of what limits the first epoch; and one that is only far away. */
 const SLOW = { openMs: 1, readMs: 1, bytesPerSecond: 150e6 };
@@ -16,6 +18,7 @@ const ON_SLOW = 'FUSE, 1 + 1 ms, 150 MB/s';
 const FAR = { openMs: 5, readMs: 5 };
 const ON_FAR = 'FUSE, 5 + 5 ms';
 const WARM = 'warm files';
+const ON_S3 = 'S3 server';
 /** Threads of C: as many as a slow source needs to be busy, and as many as this kind of machine has cores. */
 const THREADS = { [ON_SLOW]: 64, [ON_FAR]: 64, [WARM]: 2 } as const;
 /** Objects before the first epoch of a slow source, which do not count. */
@@ -37,13 +40,9 @@ const EPOCHS = {
 /** Aim: copies of 10,000 bytes cost packed at most so many times as much as C's. */
 const SMALL_PACKED = 1 / 0.8;
 
-/** Files of one size in a directory. */
-interface Data {
-  readonly name: typeof ON_SLOW | typeof ON_FAR | typeof WARM;
-  readonly directory: string;
-  readonly bytes: number;
-  readonly warm: readonly string[];
-  readonly keys: readonly string[];
+/** Objects of one size in a directory, or in a bucket. */
+interface Data extends Pick<SubjectTask, 'source' | 'bytes' | 'warm' | 'keys'> {
+  readonly name: keyof typeof THREADS | typeof ON_S3;
 }
 
 const bench: Bench = {
@@ -62,13 +61,14 @@ const bench: Bench = {
       await measureKeeping(large, floor, scratch, options, rows, checks);
       if (await hasSlowMounts('a slow source')) {
         for (const [name, settings] of [[ON_SLOW, SLOW] as const, [ON_FAR, FAR] as const]) {
-          await using mount = await SlowMount.start(large.directory, settings);
-          const slow = { ...large, name, directory: mount.directory };
+          await using mount = await SlowMount.start(large.source, settings);
+          const slow = { ...large, name, source: mount.directory };
           if (name === ON_SLOW) await measureKeeping(slow, floor, scratch, options, rows, checks);
           await measureEpochs(slow, floor, scratch, options, rows, checks);
         }
       }
       await measureSmall(middle, floor, scratch, options, rows, checks);
+      await measureS3(large, scratch, options, rows, checks);
       for (const data of [small, middle, large]) await measureLoops(data, scratch, options, rows);
       return { rows, checks };
     }),
@@ -76,8 +76,8 @@ const bench: Bench = {
 
 export default bench;
 
-async function makeData(scratch: string, bytes: number, { quick, progress }: BenchOptions): Promise<Data> {
-  const count = (quick ? 400 : 9000) / 3;
+async function makeData(scratch: string, bytes: number, { quick, progress }: BenchOptions) {
+  const count = (quick ? 390 : 9000) / 3;
   const directory = path.join(scratch, `files-${bytes}`);
   const keys = Array.from({ length: 3 * count }, (_, i) => String(i));
   progress(`making ${keys.length} files of ${bytes} bytes`);
@@ -85,7 +85,8 @@ async function makeData(scratch: string, bytes: number, { quick, progress }: Ben
   const content = Buffer.alloc(bytes, 'tiered');
   for (const key of keys) await writeFile(path.join(directory, key), content);
   // While V8 still compiles, an object costs half as much again.
-  return { name: WARM, directory, bytes, warm: keys.slice(0, 2 * count), keys: keys.slice(2 * count) };
+  const [warm, rest] = [keys.slice(0, 2 * count), keys.slice(2 * count)];
+  return { name: WARM, source: directory, bytes, warm, keys: rest } as const;
 }
 
 /** Objects that are read, and kept or not, by calls of `readInto`. */
@@ -100,7 +101,7 @@ async function measureKeeping(
   let read: Cost | undefined;
   for (const keeping of ['read', 'ram', 'files', 'packed'] as const) {
     progress(`${data.name}: ${keeping}`);
-    const c = await floor?.({ what: keeping, threads: THREADS[data.name], ...pathsOf(data) });
+    const c = await floor?.({ what: keeping, ...workOf(data) });
     const { first, again } = await measure(data, scratch, keeping, 'readInto');
     if (c !== undefined) rows.push(rowOf(data, NAMES[keeping], 'C', c));
     rows.push(rowOf(data, NAMES[keeping], 'tiered', first));
@@ -118,18 +119,17 @@ async function measureKeeping(
 
 /** The first epoch of a training from a slow source, until all is kept. */
 async function measureEpochs(
-  data: Data,
+  data: Data & { readonly name: keyof typeof EPOCHS },
   floor: Floor | undefined,
   scratch: string,
   { progress }: BenchOptions,
   rows: Row[],
   checks: Check[],
 ): Promise<void> {
-  if (data.name === WARM) return;
   const all = [...data.warm, ...data.keys];
   const epoch = { ...data, warm: all.slice(0, BEFORE_EPOCH), keys: all.slice(BEFORE_EPOCH) };
   progress(`${data.name}: epoch of C`);
-  const c = await floor?.({ what: 'read', threads: THREADS[data.name], ...pathsOf(epoch) });
+  const c = await floor?.({ what: 'read', ...workOf(epoch) });
   if (c !== undefined) rows.push(rowOf(data, 'first epoch', 'C', c));
   for (const keeping of ['ram', 'packed', 'files'] as const) {
     progress(`${data.name}: epoch, ${keeping}`);
@@ -152,17 +152,36 @@ async function measureSmall(
 ): Promise<void> {
   progress(`${data.bytes} bytes: packed`);
   const what = `${data.bytes} bytes, ${KEPT.packed}`;
-  const c = await floor?.({ what: 'packed', threads: THREADS[data.name], ...pathsOf(data) });
+  const c = await floor?.({ what: 'packed', ...workOf(data) });
   if (c !== undefined) rows.push(rowOf(data, what, 'C', c));
   const { first } = await measure(data, scratch, 'packed', 'readInto');
   rows.push(rowOf(data, what, 'tiered', first));
   if (c !== undefined) checks.push(atMost(`${what}, against C`, cpu(first) / cpu(c), SMALL_PACKED, 'x'));
 }
 
-/** What C is told of objects. */
-function pathsOf({ directory, bytes, warm, keys }: Data) {
-  const inDirectory = (some: readonly string[]) => some.map((key) => path.join(directory, key));
-  return { bytes, warm: inDirectory(warm), paths: inDirectory(keys) };
+/** The same objects from a server of S3, which is another process. C has no client of it. */
+async function measureS3(
+  { bytes, warm, keys }: Data,
+  scratch: string,
+  options: BenchOptions,
+  rows: Row[],
+  checks: Check[],
+): Promise<void> {
+  const [bucket, count] = ['objects', warm.length + keys.length];
+  await using server = await startServer({ buckets: [{ bucket, keys: count, bytes }] });
+  const { endpoint, region, credentials } = server;
+  const all = Array.from({ length: count }, (_, i) => keyOf(i));
+  const [first, rest] = [all.slice(0, warm.length), all.slice(warm.length)];
+  const source = { bucket, endpoint, region, credentials };
+  const data: Data = { name: ON_S3, source, bytes, warm: first, keys: rest };
+  await measureKeeping(data, undefined, scratch, options, rows, checks);
+}
+
+/** What C is told of objects, and how many threads it has for them. */
+function workOf({ name, source, bytes, warm, keys }: Data) {
+  if (name === ON_S3 || typeof source !== 'string') throw new Error('C reads files only');
+  const inDirectory = (some: readonly string[]) => some.map((key) => path.join(source, key));
+  return { threads: THREADS[name], bytes, warm: inDirectory(warm), paths: inDirectory(keys) };
 }
 
 /** Objects that are samples of a training, from warm files. */
@@ -173,7 +192,7 @@ async function measureLoops(
   rows: Row[],
 ): Promise<void> {
   const keys = [...data.warm, ...data.keys];
-  for (const loop of ['readInto', 'Prefetcher', 'DataLoader', 'DataLoader, 1 worker'] as const) {
+  for (const loop of LOOPS) {
     progress(`${data.bytes} bytes: ${loop}`);
     const { again } = await measure({ ...data, warm: keys, keys }, scratch, 'read', loop);
     rows.push(rowOf(data, `sample of ${data.bytes} bytes`, loop, again));
@@ -190,7 +209,7 @@ const NAMES: Readonly<Record<Keeping, string>> = {
 };
 
 async function measure(data: Data, scratch: string, keeping: Keeping, loop: Loop): Promise<SubjectCosts> {
-  const { directory: source, bytes, warm, keys } = data;
+  const { source, bytes, warm, keys } = data;
   const tier = await mkdtemp(path.join(scratch, 'tier-'));
   const task: SubjectTask = { source, bytes, keeping, loop, tier, warm, keys };
   return runInChild<SubjectCosts>(new URL('cost/subject.ts', import.meta.url), task);

@@ -14,16 +14,22 @@ export interface Cost {
   readonly heapBytes?: number | undefined;
 }
 
+/** Processor time of another process, in microseconds. */
+export interface OtherProcess {
+  readonly user: number;
+  readonly system: number;
+}
+
 /**
- * Measures work on so many objects. Collects no garbage before: that throws compiled code away as well, and
- * compiling it again would cost as much as some of the work.
+ * Measures work on so many objects, some of which another process may do. Collects no garbage before: that
+ * throws compiled code away as well, and compiling it again would cost as much as some of the work.
  */
-export async function costOf(objects: number, work: () => Promise<void>): Promise<Cost> {
+export async function costOf(objects: number, work: () => Promise<OtherProcess | undefined>): Promise<Cost> {
   const collector = new GCProfiler();
   collector.start();
   const heap = process.memoryUsage().heapUsed;
   const [main, cpu, start] = [mainThreadUs(), process.cpuUsage(), systemClock.now()];
-  await work();
+  const other = (await work()) ?? { user: 0, system: 0 };
   const wall = (systemClock.now() - start) * 1000;
   const { user, system } = process.cpuUsage(cpu);
   const mainUs = mainThreadUs() - main;
@@ -36,8 +42,8 @@ export async function costOf(objects: number, work: () => Promise<void>): Promis
   }
   allocated += process.memoryUsage().heapUsed - used;
   return {
-    user: user / objects,
-    system: system / objects,
+    user: (user + other.user) / objects,
+    system: (system + other.system) / objects,
     wall: wall / objects,
     main: mainUs / objects,
     gc: gc / objects,

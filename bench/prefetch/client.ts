@@ -1,9 +1,7 @@
 import { PrefetchClient } from '@tiered/sharing';
+import type { Consumed } from './clients.js';
 
-/**
- * A process that takes its share of a prefetcher's samples: it connects when it is told to, and begins when
- * it is told so again.
- */
+/** What `startClient` starts. */
 const [, , path = '', transport = ''] = process.argv;
 
 async function connect(): Promise<PrefetchClient> {
@@ -14,9 +12,11 @@ async function connect(): Promise<PrefetchClient> {
 }
 
 async function consume(client: PrefetchClient): Promise<void> {
+  const before = process.cpuUsage();
   let bytes = 0;
   for await (const samples of client.batches(32)) for (const { data } of samples) bytes += data.byteLength;
-  process.send?.(bytes);
+  const consumed: Consumed = { bytes, ...process.cpuUsage(before) };
+  process.send?.(consumed);
   await client.close();
   process.disconnect();
 }

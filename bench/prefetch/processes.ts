@@ -1,21 +1,18 @@
 import { native } from '@tiered/native';
 import { listSequence, Prefetcher } from '@tiered/prefetch';
 import { servePrefetcher } from '@tiered/sharing';
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import path from 'node:path';
 import { median } from '../lib/alternate.js';
 import { atLeast, type BenchOptions, type Check, type Row } from '../lib/bench.js';
+import { startClient, told, type Consumed, type Transport } from './clients.js';
 import type { Comparison } from './compare.js';
 import { openWork, secondsOf } from './work.js';
 
 const PROCESSES = [1, 2, 4, 8];
-const TRANSPORTS = ['socket', 'memory'] as const;
+const TRANSPORTS: readonly Transport[] = ['socket', 'memory'];
 
 /** Objects a second that came through the socket to one process before memory was shared. */
 const THROUGH_SOCKET = 5600;
-
-type Transport = (typeof TRANSPORTS)[number];
 
 /**
  * What comes to so many processes that each take a share: through the socket, and in memory that is shared
@@ -75,25 +72,11 @@ async function secondsBy(
   await Promise.all(children.map((child) => told(child, 'connect')));
   const seconds = await secondsOf(async () => {
     const parts = await Promise.all(children.map((child) => told(child, 'begin')));
-    const bytes = parts.reduce<number>((sum, part) => sum + Number(part), 0);
+    const bytes = (parts as Consumed[]).reduce((sum, part) => sum + part.bytes, 0);
     if (bytes !== count * dataset.size) throw new Error(`${bytes} bytes came of ${count * dataset.size}`);
   });
   await server.close();
   await prefetcher.close();
   await work.hierarchy.close();
   return seconds;
-}
-
-async function startClient(socket: string, transport: Transport): Promise<ChildProcess> {
-  const child = fork(new URL('client.ts', import.meta.url), [socket, transport]);
-  await once(child, 'message');
-  return child;
-}
-
-/** Tells a client something; resolves to its answer. */
-async function told(child: ChildProcess, what: string): Promise<unknown> {
-  const answer = once(child, 'message');
-  child.send(what);
-  const [said] = (await answer) as unknown[];
-  return said;
 }

@@ -9,6 +9,11 @@ export interface ServerPlan {
   readonly latencyMs?: number;
 }
 
+/** The key of an object of a bucket, in directories of 1000, as datasets have them. */
+export function keyOf(i: number): string {
+  return `train/${String(Math.floor(i / 1000)).padStart(4, '0')}/${String(i).padStart(7, '0')}.jpg`;
+}
+
 /** A server in another process. */
 export interface BenchServer extends AsyncDisposable {
   readonly endpoint: string;

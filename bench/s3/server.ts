@@ -1,6 +1,6 @@
 import { Random } from '@tiered/core';
 import { S3Server } from '@tiered/s3-server';
-import type { ServerPlan } from './data.js';
+import { keyOf, type ServerPlan } from './data.js';
 
 /**
  * A process of its own with the S3 server and its objects in memory; ends with the process that forked it.
@@ -17,8 +17,3 @@ for (const { bucket, keys, bytes } of plan.buckets) {
 }
 process.once('disconnect', () => process.exit());
 process.send?.({ endpoint: server.endpoint, region: server.region, credentials: server.credentials });
-
-/** Keys in directories of 1000, as datasets have them. */
-function keyOf(i: number): string {
-  return `train/${String(Math.floor(i / 1000)).padStart(4, '0')}/${String(i).padStart(7, '0')}.jpg`;
-}

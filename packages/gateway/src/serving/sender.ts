@@ -20,8 +20,12 @@ export interface SenderParts {
 export class Sender {
   readonly #parts: SenderParts;
   readonly #ended = new AbortController();
-  #steps = 0;
-  #isWaiting = false;
+  #isWatched = false;
+  /** Since when the client has not taken what was given to it. Undefined: it has. */
+  #waitsSince: number | undefined;
+  /** For how long it has been waited for, and how many bytes it has taken in that time. */
+  #waitedMs = 0;
+  #taken = 0;
   #bytes = 0;
 
   constructor(parts: SenderParts) {
@@ -37,14 +41,17 @@ export class Sender {
   async send(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.byteLength; at += LEAST_PIECE) {
       const slice = bytes.subarray(at, at + LEAST_PIECE);
-      await this.#taken((done) => this.#parts.response.write(slice, done));
+      await this.#take((done) => this.#parts.response.write(slice, done));
       this.#bytes += slice.byteLength;
+      this.#taken += slice.byteLength;
+      // Small slices count together: a client that takes one of them now and then gets nowhere.
+      if (this.#taken >= LEAST_PIECE) this.#taken = this.#waitedMs = 0;
     }
   }
 
   /** Ends the answer, and waits until all of it is sent. */
   end(): Promise<void> {
-    return this.#taken((done) => this.#parts.response.end(done));
+    return this.#take((done) => this.#parts.response.end(done));
   }
 
   /** Nothing is sent any more. */
@@ -52,11 +59,12 @@ export class Sender {
     this.#ended.abort(new Error('The answer has ended.'));
   }
 
-  async #taken(begin: (done: (error?: Error | null) => void) => void): Promise<void> {
-    const { gone } = this.#parts;
-    if (this.#steps === 0) void this.#watch();
-    this.#steps += 1;
-    this.#isWaiting = true;
+  async #take(begin: (done: (error?: Error | null) => void) => void): Promise<void> {
+    const { gone, clock } = this.#parts;
+    if (!this.#isWatched) void this.#watch();
+    this.#isWatched = true;
+    const since = clock.now();
+    this.#waitsSince = since;
     await new Promise<void>((resolve, reject) => {
       const stopListening = onAbort(gone, reject);
       begin((error) => {
@@ -65,23 +73,24 @@ export class Sender {
         else reject(error);
       });
     });
-    this.#isWaiting = false;
+    this.#waitsSince = undefined;
+    this.#waitedMs += clock.now() - since;
   }
 
-  /** Cuts a client off that has taken nothing from one look to the next. */
+  /** Cuts a client off that has been waited for too long. */
   async #watch(): Promise<void> {
     const { response, clock, stallMs } = this.#parts;
-    for (let before = -1; ;) {
+    for (;;) {
       const isOver = await clock.sleep(stallMs, this.#ended.signal, { background: true }).then(
         () => false,
         () => true,
       );
       if (isOver) return;
-      if (this.#isWaiting && this.#steps === before) {
+      const waited = this.#waitedMs + clock.now() - (this.#waitsSince ?? Infinity);
+      if (waited >= stallMs) {
         response.destroy();
         return;
       }
-      before = this.#steps;
     }
   }
 }

@@ -3,6 +3,7 @@
  */
 export { errorAnswer, errorDocument, lengthHeaders, xmlAnswer, type Answer } from './protocol/answers.js';
 export { checkSignature, type S3Credentials } from './protocol/authentication.js';
+export { checkHash } from './protocol/bodies.js';
 export { isSigned } from './protocol/claim.js';
 export { names, preconditionFailed } from './protocol/conditions.js';
 export { PLAIN, type FoundObject } from './protocol/found-object.js';

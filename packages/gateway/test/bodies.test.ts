@@ -1,48 +1,24 @@
-import { MemoryDriver, type Hierarchy, type StorageDriver } from '@tiered/core';
+import { MemoryDriver } from '@tiered/core';
 import { FaultDriver, ManualClock, someBytes, type Fault } from '@tiered/core/testing';
-import type { AccessLogEntry, Gateway } from '@tiered/gateway';
 import { EventEmitter, once } from 'node:events';
-import { connect, type Socket } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { BUCKET, codeIn, gatewayOn, hierarchyOn, send, sourceOf } from './helpers.js';
+import { describe, expect, it } from 'vitest';
+import {
+  BUCKET,
+  codeIn,
+  connectionTo,
+  gatewayOn,
+  hierarchyOn,
+  onSource,
+  send,
+  sourceOf,
+  toldOf,
+} from './helpers.js';
 
 const MIB = 1024 * 1024;
 const LEAST = 256 * 1024;
 const LARGE = someBytes(32 * MIB, 1);
 const TARGET = `/${BUCKET}/large`;
 const HEAD = `GET ${TARGET} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
-
-/** Reads of it are all from the source: nothing is placed. */
-const UNPLACED = { tiers: [], placement: undefined };
-
-function onSource(source: StorageDriver): Promise<Hierarchy> {
-  return hierarchyOn(source, UNPLACED);
-}
-
-/** A connection that has sent something. */
-function connectionTo({ endpoint }: Gateway, text: string): Socket {
-  const socket = connect(Number(new URL(endpoint).port), '127.0.0.1');
-  // What the gateway cuts off is an error of the connection, or its end.
-  socket.on('error', () => undefined);
-  onTestFinished(() => void socket.destroy());
-  socket.write(text);
-  return socket;
-}
-
-/** What is told of the answers, one after the other. */
-function toldOf() {
-  const entries: AccessLogEntry[] = [];
-  const waiting: (() => void)[] = [];
-  const onAnswer = (entry: AccessLogEntry) => {
-    entries.push(entry);
-    for (const wake of waiting.splice(0)) wake();
-  };
-  const count = async (wanted: number) => {
-    while (entries.length < wanted) await new Promise<void>((resolve) => waiting.push(resolve));
-    return entries;
-  };
-  return { onAnswer, count };
-}
 
 describe('a client that stops reading', () => {
   it('[X2] holds back nobody else, holds few bytes, and is cut off', async () => {

@@ -1,7 +1,14 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { Hierarchy, MemoryDriver, type HierarchyOptions, type StorageDriver } from '@tiered/core';
-import { Gateway, type GatewayBucket, type GatewayOptions, type S3Credentials } from '@tiered/gateway';
+import {
+  Gateway,
+  type AccessLogEntry,
+  type GatewayBucket,
+  type GatewayOptions,
+  type S3Credentials,
+} from '@tiered/gateway';
 import { PlacementHandler } from '@tiered/tiering';
 import { onTestFinished } from 'vitest';
 
@@ -34,6 +41,11 @@ export async function hierarchyOn(
   });
   onTestFinished(() => hierarchy.close());
   return hierarchy.open();
+}
+
+/** A hierarchy whose reads are all from the source: nothing is placed. */
+export function onSource(source: StorageDriver): Promise<Hierarchy> {
+  return hierarchyOn(source, { tiers: [], placement: undefined });
 }
 
 /** A gateway with a bucket, closed when the test ends, before its hierarchies. */
@@ -84,7 +96,10 @@ export function send(
 ): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(endpoint);
-    const given = { hostname, port, method, path: target, headers: { ...headers }, agent: false };
+    // Of a GET, Node does not say by itself that it has a body.
+    const isFramed = body === undefined || headers?.['transfer-encoding'] !== undefined;
+    const length = isFramed ? {} : { 'content-length': body.byteLength };
+    const given = { hostname, port, method, path: target, headers: { ...length, ...headers }, agent: false };
     const outgoing = httpRequest(given);
     outgoing.on('error', reject);
     outgoing.on('response', (incoming) => {
@@ -108,4 +123,29 @@ export function send(
 /** The code in an error document, which has no namespace: botocore does not understand one that has. */
 export function codeIn({ body }: RawAnswer): string | undefined {
   return /<Error><Code>([^<]*)<\/Code>/.exec(body.toString())?.[1];
+}
+
+/** A connection that has sent something. */
+export function connectionTo({ endpoint }: Gateway, text: string): Socket {
+  const socket = connect(Number(new URL(endpoint).port), '127.0.0.1');
+  // What the gateway cuts off is an error of the connection, or its end.
+  socket.on('error', () => undefined);
+  onTestFinished(() => void socket.destroy());
+  socket.write(text);
+  return socket;
+}
+
+/** What is told of the answers, one after the other. */
+export function toldOf() {
+  const entries: AccessLogEntry[] = [];
+  const waiting: (() => void)[] = [];
+  const onAnswer = (entry: AccessLogEntry) => {
+    entries.push(entry);
+    for (const wake of waiting.splice(0)) wake();
+  };
+  const count = async (wanted: number) => {
+    while (entries.length < wanted) await new Promise<void>((resolve) => waiting.push(resolve));
+    return entries;
+  };
+  return { onAnswer, count };
 }

@@ -1,5 +1,6 @@
 import { ABSENT, raceAbort } from '@tiered/core/internal';
 import { PLAIN } from '../protocol/found-object.js';
+import { lengthOf } from '../protocol/ranges.js';
 import { byteString, takePage, type Page, type PageOptions } from '../reads/page.js';
 import type { OpenObject, OpenOptions, ReadStorage, StatOptions } from '../reads/read-storage.js';
 import { noListing, notCached, saysNotFound, storageError } from './errors.js';
@@ -66,5 +67,18 @@ export class HierarchyStorage implements ReadStorage<HierarchyObject> {
 
   open(object: HierarchyObject, options: OpenOptions): OpenObject {
     return new ObjectReading(this.#parts, object, options);
+  }
+
+  /**
+   * As `open`, for a range that is to be read before it is its turn: takes the memory for all of it.
+   * Undefined if there is not as much beyond what others must have. The iteration has to begin, and to end.
+   */
+  openAhead(object: HierarchyObject, options: OpenOptions): OpenObject | undefined {
+    const { memory } = this.#parts;
+    const length = lengthOf(options.range);
+    const granted = memory.takeIfFree(length);
+    if (granted === length) return new ObjectReading(this.#parts, object, options, granted);
+    memory.release(granted);
+    return undefined;
   }
 }

@@ -7,6 +7,14 @@ import { readChannel, type ReadTrace } from '@tiered/core/tracing';
  */
 export type ServedFrom = 'ram' | 'disk' | 'bucket' | 'source';
 
+/** From the fastest to the slowest. */
+const LEVELS: readonly (string | undefined)[] = [undefined, 'ram', 'disk', 'bucket', 'source'];
+
+/** The slower one of two places that bytes came from. */
+export function slowerOf(one: string | undefined, other: string | undefined): string | undefined {
+  return LEVELS.indexOf(one) < LEVELS.indexOf(other) ? other : one;
+}
+
 /** What a level of a hierarchy is. */
 export function nameOfLevel(hierarchy: Hierarchy, level: number): ServedFrom {
   const tier = hierarchy.tiers[level];

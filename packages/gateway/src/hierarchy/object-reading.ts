@@ -31,9 +31,12 @@ export class ObjectReading implements OpenObject {
   readonly #parts: StorageParts;
   readonly #object: HierarchyObject;
   readonly #options: OpenOptions;
+  readonly #granted: number | undefined;
   #level: number | undefined;
 
-  constructor(parts: StorageParts, object: HierarchyObject, options: OpenOptions) {
+  /** @param granted Memory that the first piece has already. Default: it takes as much as it wants. */
+  constructor(parts: StorageParts, object: HierarchyObject, options: OpenOptions, granted?: number) {
+    this.#granted = granted;
     this.#parts = parts;
     this.#object = object;
     this.#options = options;
@@ -54,7 +57,7 @@ export class ObjectReading implements OpenObject {
     const stopListening = onAbort(signal, (reason) => ended.abort(reason));
     const { start, end: last } = range;
     let at = start;
-    let reading: Reading | undefined;
+    let reading = this.#granted === undefined ? undefined : this.#begin(start, this.#granted, ended.signal);
     try {
       while (at <= last) {
         reading ??= this.#begin(at, memory.take(this.#wanted(last + 1 - at)), ended.signal);

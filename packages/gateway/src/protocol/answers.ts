@@ -10,6 +10,8 @@ export interface Answer<Found = never> {
   readonly body?: Uint8Array;
   /** Where there is no `body`, the length of the one that is meant: of `content`, or for a HEAD request. */
   readonly contentLength?: number;
+  /** Whether nobody knows how long the body will be. */
+  readonly isOfAnyLength?: boolean;
   /** The object that the body is from, and which of its bytes. */
   readonly content?: { readonly object: Found; readonly range: Range };
 }
@@ -44,7 +46,7 @@ export function errorDocument({ code, message, details }: S3Error, requestId: st
 }
 
 /** The headers that say how long the body is. */
-export function lengthHeaders({ status, contentLength, body }: Answer<unknown>): string[] {
-  if (status === 204 || status === 304) return [];
+export function lengthHeaders({ status, contentLength, body, isOfAnyLength }: Answer<unknown>): string[] {
+  if (status === 204 || status === 304 || isOfAnyLength === true) return [];
   return ['Content-Length', String(body?.byteLength ?? contentLength ?? 0)];
 }

@@ -1,6 +1,7 @@
 import { Sha256 } from '@smithy/core/checksum';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { claimOf, malformed, type Claim } from './claim.js';
+import { PAYLOAD, UNSIGNED } from './bodies.js';
 import type { S3Target } from './requests.js';
 import { sameText } from './same-text.js';
 import { accessDenied, S3Error } from './s3-error.js';
@@ -115,8 +116,6 @@ function checkSignedHeaders({ headers }: S3Target, { signedHeaders }: Claim): vo
   });
 }
 
-const PAYLOAD = 'x-amz-content-sha256';
-
 async function expectedSignature(
   { method, canonicalPath, query, headers }: S3Target,
   { signedHeaders, region, expiresIn }: Claim,
@@ -152,8 +151,6 @@ async function expectedSignature(
   });
   return String(given?.['X-Amz-Signature'] ?? '');
 }
-
-const UNSIGNED = 'UNSIGNED-PAYLOAD';
 
 /** A name that is there several times has a list. */
 function valuesOf(query: URLSearchParams): Record<string, string | string[]> {

@@ -17,7 +17,7 @@ export const PLAIN: readonly string[] = ['Content-Type', 'binary/octet-stream'];
  * When an object was changed, as answers say it. Clients cannot do without a time, so one that is not known
  * is that of 1970: it is the same at every gateway and after each start.
  */
-export function modifiedOf({ lastModified = 0 }: Pick<FoundObject, 'lastModified'>): Date {
+export function modifiedOf({ lastModified = 0 }: Partial<Pick<FoundObject, 'lastModified'>>): Date {
   return new Date(lastModified);
 }
 

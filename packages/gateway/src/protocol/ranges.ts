@@ -35,7 +35,8 @@ export function contentRange({ start, end }: Range, size: number): string {
   return `bytes ${start}-${end}/${size}`;
 }
 
-function invalidRange(asked: string, size: number): S3Error {
+/** Makes the error of a range without a byte in the object. */
+export function invalidRange(asked: string, size: number): S3Error {
   return new S3Error(416, 'InvalidRange', 'The requested range is not satisfiable', {
     headers: ['Content-Range', `bytes */${size}`],
     elements: { RangeRequested: asked, ActualObjectSize: size },

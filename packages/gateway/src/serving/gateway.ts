@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { HierarchyStorage } from '../hierarchy/hierarchy-storage.js';
 import { ReadWatch } from '../hierarchy/levels.js';
 import { PieceMemory } from '../hierarchy/piece-memory.js';
+import { readBody } from '../protocol/bodies.js';
 import { Exchange } from './exchange.js';
 import { listening } from './listening.js';
 import { Metrics } from './metrics.js';
@@ -114,7 +115,7 @@ export class Gateway implements AsyncDisposable {
     });
     server.on('drop', () => this.#metrics.refused());
     server.on('request', (message, response) => this.#take(message, response));
-    // The client waits before it sends a body. Nothing that has one is accepted.
+    // The client waits before it sends a body. It is told to go on where the body is read.
     server.on('checkContinue', (message, response) => this.#take(message, response));
     return server;
   }
@@ -217,7 +218,15 @@ export class Gateway implements AsyncDisposable {
       now: epochMs,
       isLast: () => this.#closed !== undefined,
       carryOut: (understood, signal) =>
-        route(message, { buckets: this.#buckets, credentials, now: epochMs(), understood, signal }),
+        route(message, {
+          buckets: this.#buckets,
+          credentials,
+          limits,
+          now: epochMs(),
+          body: (most) => readBody(message, most, () => response.writeContinue()),
+          understood,
+          signal,
+        }),
     }).run();
     this.#answering -= 1;
     this.#metrics.count(entry);

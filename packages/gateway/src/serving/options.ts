@@ -20,11 +20,15 @@ export interface GatewayLimits {
   readonly connections: number;
   /**
    * Memory for bytes on their way to clients. Each connection that sends an object may have 256 KiB beyond
-   * it. Default: 256 MiB.
+   * it, and one that sends a batch 512 KiB. Default: 256 MiB.
    */
   readonly memory: ByteSize;
   /** Bytes of the head of a request. Default: 16 KiB. */
   readonly headerBytes: number;
+  /** Items of a batch. Default: 16,384. */
+  readonly batchItems: number;
+  /** Bytes of the body of a request for a batch. Other requests have none. Default: 2 MiB. */
+  readonly batchBytes: number;
   /** Until the head of a request has arrived. Default: 10,000. */
   readonly headersMs: number;
   /** Until a request has arrived as a whole. Default: 60,000. */
@@ -32,8 +36,8 @@ export interface GatewayLimits {
   /** For which a connection without a request stays open. Default: 60,000. */
   readonly idleMs: number;
   /**
-   * In which a client has to take 256 KiB of an answer, or what is left of it. One that does not is cut off
-   * after this time, and twice this time at the latest. Default: 30,000.
+   * For which a client is waited for until it has taken 256 KiB of an answer, or what is left of it. Then it
+   * is cut off, after twice this time at the latest. Default: 30,000.
    */
   readonly stallMs: number;
   /** That `close` leaves to answers under way. Default: 10,000. */
@@ -75,6 +79,8 @@ const DEFAULT_LIMITS = {
   connections: 1024,
   memory: '256MiB',
   headerBytes: 16 * 1024,
+  batchItems: 16 * 1024,
+  batchBytes: 2 * 1024 * 1024,
   headersMs: 10_000,
   requestMs: 60_000,
   idleMs: 60_000,

@@ -1,8 +1,11 @@
 import type { IncomingMessage } from 'node:http';
+import { BatchReading } from '../batches/batch-reading.js';
+import { asBatch, parseBatch, type BatchTarget } from '../batches/batch-request.js';
 import type { HierarchyStorage } from '../hierarchy/hierarchy-storage.js';
 import type { HierarchyObject } from '../hierarchy/parts.js';
 import type { Answer } from '../protocol/answers.js';
 import { checkSignature, type S3Credentials } from '../protocol/authentication.js';
+import { checkHash } from '../protocol/bodies.js';
 import { isSigned } from '../protocol/claim.js';
 import {
   asRequest,
@@ -12,12 +15,12 @@ import {
   type S3Request,
   type S3Target,
 } from '../protocol/requests.js';
-import { accessDenied, noSuchBucket } from '../protocol/s3-error.js';
+import { accessDenied, noSuchBucket, S3Error } from '../protocol/s3-error.js';
 import { bucketLocation, headBucket, listBuckets } from '../reads/buckets.js';
 import { listObjects, listObjectsV2 } from '../reads/listing.js';
 import { getObject, isOnlyIfCached } from '../reads/objects.js';
 import type { Outcome, Understood } from './exchange.js';
-import { isLoopback } from './options.js';
+import { isLoopback, type GatewayLimits } from './options.js';
 
 /** What the gateway says its region is. It accepts signatures for any. */
 const REGION = 'us-east-1';
@@ -34,8 +37,11 @@ export interface RouteParts {
   readonly buckets: ReadonlyMap<string, HierarchyStorage>;
   /** Undefined: anybody may read. */
   readonly credentials: S3Credentials | undefined;
+  readonly limits: Pick<GatewayLimits, 'batchItems' | 'batchBytes'>;
   /** Milliseconds since 1970. */
   readonly now: number;
+  /** Reads the body of the request, of so many bytes at most. */
+  readonly body: (most: number) => Promise<Uint8Array>;
   readonly understood: (what: Understood) => void;
   readonly signal: AbortSignal;
 }
@@ -51,6 +57,11 @@ export async function route(message: IncomingMessage, parts: RouteParts): Promis
   understood({ operation: undefined, bucket, key });
   await authorize(target, parts);
   if (method !== 'GET' && method !== 'HEAD') throw accessDenied(READ_ONLY);
+  const batch = method === 'GET' ? asBatch(target) : undefined;
+  if (batch !== undefined) {
+    understood({ operation: 'GetBatch', bucket: batch.bucket, key: '' });
+    return getBatch(batch, target, message.httpVersion, parts);
+  }
   const request = asRequest(target, READ_OPERATIONS);
   understood({ operation: request.operation, bucket, key });
   return carryOut(request, parts);
@@ -66,6 +77,24 @@ async function authorize(target: S3Target, { credentials, now }: RouteParts): Pr
   const host = nameOfHost(target.headers.host ?? '');
   if (!isLoopback(host) && !host.endsWith('.localhost'))
     throw accessDenied('Without credentials, this endpoint is for the host names 127.0.0.1 and localhost.');
+}
+
+/** GetBatch of AIStore. No operation of S3 gives many objects. */
+async function getBatch(
+  batch: BatchTarget,
+  target: S3Target,
+  httpVersion: string,
+  parts: RouteParts,
+): Promise<Outcome> {
+  const { buckets, credentials, limits, signal } = parts;
+  if (httpVersion === '1.0') throw needsChunks();
+  const body = await parts.body(limits.batchBytes);
+  checkHash(body, target.headers, credentials !== undefined);
+  const request = parseBatch(body, batch, limits.batchItems);
+  return {
+    answer: { status: 200, headers: ['Content-Type', 'application/x-tar'], isOfAnyLength: true },
+    body: new BatchReading(buckets, request, { signal, onlyIfCached: isOnlyIfCached(target) }),
+  };
 }
 
 async function carryOut(request: S3Request, parts: RouteParts): Promise<Outcome> {
@@ -100,4 +129,9 @@ function withBytes(
   const { object, range } = content;
   if (request.operation === 'HeadObject' || contentLength === 0) return { answer, from: object.from };
   return { answer, body: storage.open(object, { range, signal, onlyIfCached: isOnlyIfCached(request) }) };
+}
+
+/** Without chunks, an answer that breaks off after an entry would look whole. */
+function needsChunks(): S3Error {
+  return new S3Error(505, 'NotImplemented', 'A batch is sent in chunks. Ask for it with HTTP/1.1.');
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { S3Error } from '@tiered/gateway/internal';
+import { checkHash, S3Error } from '@tiered/gateway/internal';
 import { checksumOf, isChecksumAlgorithm } from './checksums.js';
 
 /** A body that agrees with every hash that came with it. */
@@ -41,35 +41,10 @@ export async function checkBody(raw: Uint8Array, headers: IncomingHttpHeaders): 
     if (headers['content-md5'] === undefined)
       return { body: EMPTY, checksums: await checksumsIn(headers, EMPTY) };
   }
-  if (typeof hash !== 'string' && headers.authorization !== undefined) {
-    throw new S3Error(
-      400,
-      'InvalidRequest',
-      'Missing required header for this request: x-amz-content-sha256',
-    );
-  }
   if (hash === UNSIGNED_CHUNKS) return checkChunked(raw, headers);
-  checkSha256(raw, hash);
+  checkHash(raw, headers, headers.authorization !== undefined);
   checkMd5(raw, headers['content-md5']);
   return { body: raw, checksums: await checksumsIn(headers, raw) };
-}
-
-function checkSha256(body: Uint8Array, hash: string | string[] | undefined): void {
-  if (hash === undefined || hash === 'UNSIGNED-PAYLOAD') return;
-  if (typeof hash !== 'string' || !/^[0-9a-f]{64}$/.test(hash)) {
-    throw new S3Error(
-      501,
-      'NotImplemented',
-      'This server takes bodies that are signed, unsigned, or unsigned in chunks.',
-    );
-  }
-  if (createHash('sha256').update(body).digest('hex') !== hash) {
-    throw new S3Error(
-      400,
-      'XAmzContentSHA256Mismatch',
-      "The provided 'x-amz-content-sha256' header does not match what was computed.",
-    );
-  }
 }
 
 function checkMd5(body: Uint8Array, md5: string | string[] | undefined): void {

@@ -1,0 +1,136 @@
+import { onAbort } from '@tiered/core/internal';
+import type { HierarchyStorage } from '../hierarchy/hierarchy-storage.js';
+import { slowerOf } from '../hierarchy/levels.js';
+import { LEAST_PIECE } from '../hierarchy/piece-memory.js';
+import { modifiedOf } from '../protocol/found-object.js';
+import { noSuchBucket, S3Error } from '../protocol/s3-error.js';
+import type { OpenObject, StatOptions } from '../reads/read-storage.js';
+import { BatchEntry } from './batch-entry.js';
+import type { BatchItem, BatchRequest } from './batch-request.js';
+import { END_OF_TAR, headerOf, paddingOf } from './tar.js';
+
+/** Items that are looked up, and read, while an earlier one is sent. */
+const AHEAD_ITEMS = 64;
+/** Bytes of them, which is as much as one large object has on its way. */
+const AHEAD_BYTES = 16 * 1024 * 1024;
+/** Larger items are read piece by piece, when it is their turn. */
+const SMALL = 1024 * 1024;
+
+/** Stands before the names of items that are missing, as AIStore has it. */
+const MISSING = '__404__';
+
+/** Errors of an item: there is no such object, no such range, or the object is on no tier. */
+const OF_ITEM: readonly number[] = [404, 416, 504];
+
+/**
+ * The answer to a batch: a tar with an entry for each item, in their order. Later items are read while
+ * earlier ones are sent, as far as there is memory. A header is sent when the first bytes behind it are
+ * there. So an object that turns out to be gone is a missing item as well.
+ */
+export class BatchReading implements OpenObject {
+  readonly #storages: ReadonlyMap<string, HierarchyStorage>;
+  readonly #request: BatchRequest;
+  readonly #options: StatOptions;
+  readonly #ahead: BatchEntry[] = [];
+  #from: string | undefined;
+
+  /**
+   * @param storages Buckets by their names.
+   * @throws S3Error `NoSuchBucket` if an item names another.
+   */
+  constructor(storages: ReadonlyMap<string, HierarchyStorage>, request: BatchRequest, options: StatOptions) {
+    this.#storages = storages;
+    this.#request = request;
+    this.#options = options;
+    for (const { bucket } of request.items) if (!storages.has(bucket)) throw noSuchBucket(bucket);
+  }
+
+  get from(): string | undefined {
+    return this.#from;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
+    const { signal } = this.#options;
+    const ended = new AbortController();
+    const stopListening = onAbort(signal, (reason) => ended.abort(reason));
+    const items = this.#request.items.values();
+    try {
+      for (;;) {
+        this.#lookAhead(items, ended.signal);
+        const [entry] = this.#ahead;
+        if (entry === undefined) break;
+        yield* this.#send(entry);
+        await entry.close();
+        this.#ahead.shift();
+      }
+      yield END_OF_TAR;
+    } finally {
+      ended.abort(new Error('Nobody takes the bytes any more.'));
+      stopListening();
+      await Promise.all(this.#ahead.map((entry) => entry.close()));
+    }
+  }
+
+  #lookAhead(items: Iterator<BatchItem, undefined>, signal: AbortSignal): void {
+    while (this.#ahead.length < AHEAD_ITEMS) {
+      const { value: item } = items.next();
+      if (item === undefined) break;
+      const storage = this.#storages.get(item.bucket);
+      if (storage === undefined) throw noSuchBucket(item.bucket);
+      const entry = new BatchEntry(item, storage, { ...this.#options, signal });
+      this.#ahead.push(entry);
+      entry.found.then(
+        () => this.#readAhead(signal),
+        () => undefined,
+      );
+    }
+    this.#readAhead(signal);
+  }
+
+  /** Begins to read what has been found, in order, as far as there is room. */
+  #readAhead(signal: AbortSignal): void {
+    let room = AHEAD_BYTES;
+    for (const entry of this.#ahead) {
+      const { length = 0 } = entry;
+      if (length === 0 || length > SMALL) continue;
+      room -= length;
+      if (room < 0 || signal.aborted) return;
+      if (!entry.isBegun && !entry.beginAhead()) return;
+    }
+  }
+
+  async *#send(entry: BatchEntry): AsyncGenerator<Uint8Array, void, undefined> {
+    const { name } = entry.item;
+    let first: Uint8Array | undefined;
+    try {
+      first = await entry.next();
+    } catch (error) {
+      if (!this.#request.keepsOn || !isOfItem(error)) throw error;
+      yield headerOf({ path: `${MISSING}/${name}`, size: 0, mtime: modifiedOf({}) });
+      return;
+    }
+    const { object, length } = await entry.found;
+    const header = headerOf({ path: name, size: length, mtime: modifiedOf(object) });
+    this.#from = slowerOf(this.#from, entry.from);
+    if (first === undefined) yield header;
+    else if (length <= LEAST_PIECE) yield Buffer.concat([header, first, paddingOf(length)]);
+    else yield* this.#sendLarge(entry, [header, first], paddingOf(length));
+  }
+
+  async *#sendLarge(
+    entry: BatchEntry,
+    begin: readonly Uint8Array[],
+    padding: Uint8Array,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    yield* begin;
+    for (let piece = await entry.next(); piece !== undefined; piece = await entry.next()) {
+      this.#from = slowerOf(this.#from, entry.from);
+      yield piece;
+    }
+    if (padding.byteLength > 0) yield padding;
+  }
+}
+
+function isOfItem(error: unknown): boolean {
+  return error instanceof S3Error && OF_ITEM.includes(error.status);
+}

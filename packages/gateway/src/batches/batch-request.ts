@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { S3Error } from '../protocol/s3-error.js';
+
+/** Where requests for many objects go, in the form of GetBatch of AIStore. Behind it may be a bucket. */
+const PATH = { bucket: 'v1', key: 'ml/moss' } as const;
+
+/** What a request for many objects has of those of S3. */
+export interface BatchTarget {
+  /** The bucket of items that name none. Empty: each has to name one. */
+  readonly bucket: string;
+}
+
+/** An object, or a range of one. */
+export interface BatchItem {
+  readonly bucket: string;
+  readonly key: string;
+  readonly start: number;
+  /** Bytes. -1: to the end. 0, with a `start` of 0: all of it. */
+  readonly length: number;
+  /** Its name in the answer. */
+  readonly name: string;
+}
+
+/** A request for many objects. */
+export interface BatchRequest {
+  /** In the order of the answer. */
+  readonly items: readonly BatchItem[];
+  /** Whether an item that is missing is an empty entry of the answer. Otherwise it is the answer's error. */
+  readonly keepsOn: boolean;
+}
+
+/**
+ * Tells a request for many objects from all others: its path would be that of a bucket `v1`, and no bucket
+ * has so short a name.
+ */
+export function asBatch({ bucket, key }: { bucket: string; key: string }): BatchTarget | undefined {
+  if (bucket !== PATH.bucket || !`${key}/`.startsWith(`${PATH.key}/`)) return undefined;
+  const named = key.slice(PATH.key.length + 1).replace(/\/$/, '');
+  return named.includes('/') ? undefined : { bucket: named };
+}
+
+const none = z.literal('').optional();
+
+/** What AIStore calls `apc.MossReq`, with items that are yet to be looked at. Other fields mean nothing. */
+const REQUEST = z.object({
+  mime: z.enum(['', 'tar', '.tar']).optional(),
+  in: z.array(z.unknown()).min(1),
+  coer: z.boolean().default(false),
+  onob: z.boolean().default(false),
+  strm: z.literal(true),
+});
+
+/** What it calls `apc.MossIn`. */
+const ITEM = z
+  .object({
+    objname: z.string().min(1),
+    bucket: z.string().default(''),
+    uname: none,
+    archpath: none,
+    start: z.int().min(0).default(0),
+    length: z.int().min(-1).default(0),
+  })
+  .refine(({ start, length }) => start === 0 || length !== 0, 'a start needs a length');
+
+/**
+ * Parses the body of a request for many objects. The first thing that is wrong ends it, so that a body costs
+ * no more than its bytes.
+ * @param most Items.
+ * @throws S3Error 400 `InvalidRequest` that names the field.
+ */
+export function parseBatch(body: Uint8Array, target: BatchTarget, most: number): BatchRequest {
+  const { in: wanted, coer, onob } = parsed(REQUEST, jsonIn(body));
+  if (wanted.length > most) throw invalid(`"in" may have ${most} items`);
+  const items = wanted.map((one, index) => {
+    const { objname: key, bucket, start, length } = parsed(ITEM, one, `in.${index}.`);
+    const from = bucket === '' ? target.bucket : bucket;
+    if (from === '') throw invalid('"bucket" of each item is needed, where the path names none');
+    return { bucket: from, key, start, length, name: onob ? key : `${from}/${key}` };
+  });
+  return { items, keepsOn: coer };
+}
+
+function parsed<T>(schema: z.ZodType<T>, value: unknown, before = ''): T {
+  const { data, error } = schema.safeParse(value);
+  if (error === undefined) return data;
+  const [issue] = error.issues;
+  throw invalid(`"${before}${issue?.path.join('.') ?? ''}": ${issue?.message ?? ''}`);
+}
+
+function jsonIn(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(body).toString('utf8'));
+  } catch {
+    throw invalid('the body is not JSON');
+  }
+}
+
+function invalid(what: string): S3Error {
+  return new S3Error(
+    400,
+    'InvalidRequest',
+    `This is no batch that is answered here: ${what}. Whole objects and ranges of them are, as a stream of .tar.`,
+  );
+}

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { S3Error } from './s3-error.js';
+
+/** The header that says what the body of a signed request is. */
+export const PAYLOAD = 'x-amz-content-sha256';
+/** What it says where the body is not signed. */
+export const UNSIGNED = 'UNSIGNED-PAYLOAD';
+
+/**
+ * Reads the body of a request into one piece of memory.
+ * @param most Bytes.
+ * @param goOn Tells a client to send the body that asks first whether it may.
+ * @throws S3Error 400 `EntityTooLarge`, before more than that is in memory; the error of the connection if
+ * the client goes away.
+ */
+export async function readBody(
+  message: IncomingMessage,
+  most: number,
+  goOn: () => void,
+): Promise<Uint8Array> {
+  if (Number(message.headers['content-length'] ?? 0) > most) throw tooLarge(most);
+  if (message.headers.expect !== undefined) goOn();
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  // The connection stays, for the answer.
+  for await (const piece of message.iterator({ destroyOnReturn: false })) {
+    pieces.push(piece as Buffer);
+    bytes += (piece as Buffer).byteLength;
+    if (bytes > most) throw tooLarge(most);
+  }
+  return Buffer.concat(pieces);
+}
+
+/**
+ * Compares a body with the hash that is signed, unless it says `UNSIGNED-PAYLOAD`.
+ * @param isSigned Whether the request has a signature. Then it must say a hash.
+ * @throws S3Error 400 `InvalidRequest`, `XAmzContentSHA256Mismatch`; 501 `NotImplemented` for other kinds.
+ */
+export function checkHash(body: Uint8Array, headers: IncomingHttpHeaders, isSigned: boolean): void {
+  const hash = headers[PAYLOAD];
+  if (hash === undefined && isSigned)
+    throw new S3Error(400, 'InvalidRequest', `Missing required header for this request: ${PAYLOAD}`);
+  if (hash === undefined || hash === UNSIGNED) return;
+  if (typeof hash !== 'string' || !/^[0-9a-f]{64}$/.test(hash)) {
+    throw new S3Error(
+      501,
+      'NotImplemented',
+      'This server takes bodies that are signed, unsigned, or unsigned in chunks.',
+    );
+  }
+  if (createHash('sha256').update(body).digest('hex') !== hash) {
+    throw new S3Error(
+      400,
+      'XAmzContentSHA256Mismatch',
+      "The provided 'x-amz-content-sha256' header does not match what was computed.",
+    );
+  }
+}
+
+function tooLarge(most: number): S3Error {
+  return new S3Error(400, 'EntityTooLarge', `The body of this request may have ${most} bytes.`);
+}

@@ -21,7 +21,7 @@ export const LOOPS = [
 /** One of `LOOPS`. */
 export type Loop = (typeof LOOPS)[number];
 
-/** A way to read objects, each once. Resolves to what it costs another process, if it does. */
+/** A way to read objects, each once. Resolves to what it costs another process, if there is one. */
 export type ReadAll = (keys: readonly string[]) => Promise<OtherProcess | undefined>;
 
 /** What a loop reads: all objects of a hierarchy, and how often. */
@@ -72,6 +72,7 @@ function readInto({ hierarchy, bytes }: LoopTask): ReadAll {
         for (const key of rest) await hierarchy.readInto(key, target);
       }),
     );
+    return undefined;
   };
 }
 
@@ -80,6 +81,7 @@ function prefetched({ hierarchy }: LoopTask): ReadAll {
     let bytes = 0;
     for await (const { data } of new Prefetcher(hierarchy, listSequence(keys))) bytes += data.byteLength;
     if (bytes === 0) throw new Error('nothing was read');
+    return undefined;
   };
 }
 
@@ -93,6 +95,7 @@ function loaded(
     let count = 0;
     for await (const { data } of loader.epoch()) count += data.length;
     if (count !== keys.length) throw new Error(`${count} of ${keys.length} samples came`);
+    return undefined;
   };
 }
 

@@ -42,3 +42,25 @@ it('[Q1] a quota is met only once the log of the index has room to grow as well,
     }),
   );
 });
+
+it('[Q2] a quota that met the end of the storage becomes what is used and free there, at most', () => {
+  const blocks = fc.integer({ min: 0, max: 1000 }).map((count) => count * BLOCK);
+  fc.assert(
+    fc.property(blocks, fc.option(blocks, { nil: undefined }), blocks, (occupied, freeBytes, lost) => {
+      const quota = 2000 * BLOCK;
+      const state = {
+        ...{ copies: 1, occupied, claimed: 0, directories: 0, fileBytes: BLOCK, logBytes: 0, freeBytes },
+        ...{ seq: 0, boot: '', quota, largestQuota: quota, leased: 0, mine: 0, wanted: 0, members: 1 },
+      };
+      const tier = new Tier(0, { driver: new MemoryDriver(), quota }, systemClock);
+      const home = { isOnTier: true, blockBytes: BLOCK } as IndexHome;
+      const events = { onLost: () => undefined, onEmptied: () => undefined };
+      const accounts = new Accounts(tier, home, state, events);
+      const held = accounts.usedBytes + lost;
+      const lowered = accounts.shrink(held, lost);
+      expect(lowered).toBe(accounts.quotaBytes);
+      expect(lowered).toBeGreaterThanOrEqual(accounts.usedBytes);
+      expect(lowered).toBeLessThanOrEqual(Math.min(held, accounts.usedBytes + (freeBytes ?? Infinity)));
+    }),
+  );
+});

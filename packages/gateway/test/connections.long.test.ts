@@ -1,9 +1,9 @@
 import { Agent, request } from 'node:http';
 import { EventEmitter, once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Gateway, GatewayLimits } from '@tiered/gateway';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { BUCKET, gatewayOn, hierarchyOn, send, sourceOf } from './helpers.js';
+import { BUCKET, connectionTo, gatewayOn, hierarchyOn, send, sourceOf } from './helpers.js';
 
 const OBJECT = Buffer.from('hello');
 const TARGET = `/${BUCKET}/k`;
@@ -12,19 +12,17 @@ async function served(limits: Partial<GatewayLimits>, more: object = {}): Promis
   return gatewayOn(await hierarchyOn(await sourceOf({ k: OBJECT })), { limits, ...more });
 }
 
-function connectionTo({ endpoint }: Gateway): Socket {
-  const socket = connect(Number(new URL(endpoint).port), '127.0.0.1');
-  socket.on('error', () => undefined).resume();
-  onTestFinished(() => void socket.destroy());
-  return socket;
+/** A connection that takes all that comes. */
+function readerOf(gateway: Gateway): Socket {
+  return connectionTo(gateway).resume();
 }
 
 describe('a slow client', () => {
   it('[X2] that does not finish the head of its request is cut off, and others are answered', async () => {
     const gateway = await served({ headersMs: 300, requestMs: 300 });
-    const slow = connectionTo(gateway);
+    const slow = readerOf(gateway);
     slow.write(`GET ${TARGET} HTTP/1.1\r\nx-slow: `);
-    const silent = connectionTo(gateway);
+    const silent = readerOf(gateway);
     const closed = Promise.all([once(slow, 'close'), once(silent, 'close')]);
     expect((await send(gateway, TARGET)).body).toEqual(OBJECT);
     await closed;
@@ -32,21 +30,21 @@ describe('a slow client', () => {
 
   it('[X2] that does not finish the body of its request is cut off', async () => {
     const gateway = await served({ headersMs: 300, requestMs: 300 });
-    const slow = connectionTo(gateway);
+    const slow = readerOf(gateway);
     slow.write(`PUT ${TARGET} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\nbegin`);
     await once(slow, 'close');
   });
 
   it('[X2] that asks for nothing more is let go', async () => {
     const gateway = await served({ idleMs: 100 });
-    const idle = connectionTo(gateway);
+    const idle = readerOf(gateway);
     idle.write(`GET ${TARGET} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
     await once(idle, 'close');
   });
 
   it('[X2] that has closed its half gets its answer', async () => {
     const gateway = await served({});
-    const half = connectionTo(gateway);
+    const half = readerOf(gateway);
     const pieces: Buffer[] = [];
     half.on('data', (piece: Buffer) => pieces.push(piece));
     half.end(`GET ${TARGET} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
@@ -61,20 +59,24 @@ describe('a slow client', () => {
   });
 });
 
+/** The status of an answer that has arrived whole, over a connection of the agent's. */
+function statusBy(agent: Agent, { endpoint }: Gateway): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(endpoint + TARGET, { agent }, (incoming) => {
+      incoming.resume().once('end', () => resolve(incoming.statusCode));
+    });
+    outgoing.on('error', reject).end();
+  });
+}
+
 describe('a flood', () => {
   it('[X2] of connections beyond the limit is closed at once, and told', async () => {
     const gateway = await served({ connections: 4 }, { metrics: { port: 0 } });
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     onTestFinished(() => agent.destroy());
-    const kept = () =>
-      new Promise<number | undefined>((resolve, reject) => {
-        const outgoing = request(gateway.endpoint + TARGET, { agent }, (incoming) => {
-          incoming.resume().once('end', () => resolve(incoming.statusCode));
-        });
-        outgoing.on('error', reject).end();
-      });
+    const kept = () => statusBy(agent, gateway);
     expect(await kept()).toBe(200);
-    const flood = Array.from({ length: 40 }, () => connectionTo(gateway));
+    const flood = Array.from({ length: 40 }, () => readerOf(gateway));
     const events = new EventEmitter();
     let closed = 0;
     for (const socket of flood) {
@@ -96,13 +98,7 @@ describe('a flood', () => {
     const gateway = await served({ memory: 1 });
     const agent = new Agent({ keepAlive: true, maxSockets: 20 });
     onTestFinished(() => agent.destroy());
-    const one = () =>
-      new Promise<number | undefined>((resolve, reject) => {
-        const outgoing = request(gateway.endpoint + TARGET, { agent }, (incoming) => {
-          incoming.resume().once('end', () => resolve(incoming.statusCode));
-        });
-        outgoing.on('error', reject).end();
-      });
+    const one = () => statusBy(agent, gateway);
     const answers = await Promise.all(Array.from({ length: 1000 }, one));
     expect(new Set(answers)).toEqual(new Set([200]));
     expect(gateway.stats().mostHeldBytes).toBeLessThanOrEqual(20 * OBJECT.byteLength);

@@ -25,6 +25,16 @@ const STATE = Object.freeze([
  * @returns {IndexState}
  */
 export function stateOf(file, member) {
+  return { ...sumsOf(file, member), ...file.size() };
+}
+
+/**
+ * The state as far as the index itself says it, without a look at the storage.
+ *
+ * @param {IndexFile} file
+ * @param {string} member
+ */
+function sumsOf(file, member) {
   const [row = []] = file.select(STATE, 'FROM meta', [member, member]);
   const [copies, occupied, claimed, directories, seq, boot, ...sums] = row;
   const [quota, largestQuota, leased, members, wanted, mine] = sums;
@@ -41,7 +51,6 @@ export function stateOf(file, member) {
     members: Number(members),
     wanted: Number(wanted),
     mine: mine === null ? undefined : Number(mine),
-    ...file.size(),
   };
 }
 
@@ -54,7 +63,7 @@ export function stateOf(file, member) {
 export function lease(file, { member, wants, spare, hold, directoryBytes }) {
   if (wants === 0 && spare === 0) return;
   if (spare > 0) file.run('UPDATE members SET leased = max(0, leased - ?) WHERE id = ?', [spare, member]);
-  const { quota, occupied, directories, leased } = stateOf(file, member);
+  const { quota, occupied, directories, leased } = sumsOf(file, member);
   const free = quota - occupied - directories * directoryBytes - leased - hold;
   const granted = Math.max(0, Math.min(wants, free));
   file.run('UPDATE members SET leased = leased + ?, wants = ? WHERE id = ?', [

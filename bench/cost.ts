@@ -45,32 +45,39 @@ interface Data extends Pick<SubjectTask, 'source' | 'bytes' | 'warm' | 'keys'> {
   readonly name: keyof typeof THREADS | typeof ON_S3;
 }
 
+/** All parts of the bench write into one table. */
+interface Table extends Pick<BenchOptions, 'progress'> {
+  readonly scratch: string;
+  readonly rows: Row[];
+  readonly checks: Check[];
+}
+
 const bench: Bench = {
   summary:
     'processor time of an object: read, placed, read again, as a sample; beside C, which does the same',
   run: (options) =>
     withScratch(async (scratch) => {
-      const rows: Row[] = [];
-      const checks: Check[] = [];
+      const { progress } = options;
+      const table: Table = { scratch, progress, rows: [], checks: [] };
       const floor = hasCompiler() ? await compileFloor(scratch) : undefined;
       const [small, middle, large] = [
         await makeData(scratch, 1000, options),
         await makeData(scratch, 10_000, options),
         await makeData(scratch, 100_000, options),
       ];
-      await measureKeeping(large, floor, scratch, options, rows, checks);
+      await measureKeeping(large, floor, table);
       if (await hasSlowMounts('a slow source')) {
         for (const [name, settings] of [[ON_SLOW, SLOW] as const, [ON_FAR, FAR] as const]) {
           await using mount = await SlowMount.start(large.source, settings);
           const slow = { ...large, name, source: mount.directory };
-          if (name === ON_SLOW) await measureKeeping(slow, floor, scratch, options, rows, checks);
-          await measureEpochs(slow, floor, scratch, options, rows, checks);
+          if (name === ON_SLOW) await measureKeeping(slow, floor, table);
+          await measureEpochs(slow, floor, table);
         }
       }
-      await measureSmall(middle, floor, scratch, options, rows, checks);
-      await measureS3(large, scratch, options, rows, checks);
-      for (const data of [small, middle, large]) await measureLoops(data, scratch, options, rows);
-      return { rows, checks };
+      await measureSmall(middle, floor, table);
+      await measureS3(large, table);
+      for (const data of [small, middle, large]) await measureLoops(data, table);
+      return { rows: table.rows, checks: table.checks };
     }),
 };
 
@@ -93,10 +100,7 @@ async function makeData(scratch: string, bytes: number, { quick, progress }: Ben
 async function measureKeeping(
   data: Data,
   floor: Floor | undefined,
-  scratch: string,
-  { progress }: BenchOptions,
-  rows: Row[],
-  checks: Check[],
+  { scratch, progress, rows, checks }: Table,
 ): Promise<void> {
   let read: Cost | undefined;
   for (const keeping of ['read', 'ram', 'files', 'packed'] as const) {
@@ -121,10 +125,7 @@ async function measureKeeping(
 async function measureEpochs(
   data: Data & { readonly name: keyof typeof EPOCHS },
   floor: Floor | undefined,
-  scratch: string,
-  { progress }: BenchOptions,
-  rows: Row[],
-  checks: Check[],
+  { scratch, progress, rows, checks }: Table,
 ): Promise<void> {
   const all = [...data.warm, ...data.keys];
   const epoch = { ...data, warm: all.slice(0, BEFORE_EPOCH), keys: all.slice(BEFORE_EPOCH) };
@@ -145,10 +146,7 @@ async function measureEpochs(
 async function measureSmall(
   data: Data,
   floor: Floor | undefined,
-  scratch: string,
-  { progress }: BenchOptions,
-  rows: Row[],
-  checks: Check[],
+  { scratch, progress, rows, checks }: Table,
 ): Promise<void> {
   progress(`${data.bytes} bytes: packed`);
   const what = `${data.bytes} bytes, ${KEPT.packed}`;
@@ -160,13 +158,7 @@ async function measureSmall(
 }
 
 /** The same objects from a server of S3, which is another process. C has no client of it. */
-async function measureS3(
-  { bytes, warm, keys }: Data,
-  scratch: string,
-  options: BenchOptions,
-  rows: Row[],
-  checks: Check[],
-): Promise<void> {
+async function measureS3({ bytes, warm, keys }: Data, table: Table): Promise<void> {
   const [bucket, count] = ['objects', warm.length + keys.length];
   await using server = await startServer({ buckets: [{ bucket, keys: count, bytes }] });
   const { endpoint, region, credentials } = server;
@@ -174,7 +166,7 @@ async function measureS3(
   const [first, rest] = [all.slice(0, warm.length), all.slice(warm.length)];
   const source = { bucket, endpoint, region, credentials };
   const data: Data = { name: ON_S3, source, bytes, warm: first, keys: rest };
-  await measureKeeping(data, undefined, scratch, options, rows, checks);
+  await measureKeeping(data, undefined, table);
 }
 
 /** What C is told of objects, and how many threads it has for them. */
@@ -185,12 +177,7 @@ function workOf({ name, source, bytes, warm, keys }: Data) {
 }
 
 /** Objects that are samples of a training, from warm files. */
-async function measureLoops(
-  data: Data,
-  scratch: string,
-  { progress }: BenchOptions,
-  rows: Row[],
-): Promise<void> {
+async function measureLoops(data: Data, { scratch, progress, rows }: Table): Promise<void> {
   const keys = [...data.warm, ...data.keys];
   for (const loop of LOOPS) {
     progress(`${data.bytes} bytes: ${loop}`);

@@ -8,7 +8,7 @@ import { FROM_SOURCES } from '../../packages/loader/test/from-sources.js';
 /** Samples of a batch. */
 const BATCH = 32;
 
-/** What a loader loads: each object is a sample. */
+/** The samples of a loader, each of which is an object. */
 export interface LoaderOf {
   /** Bytes of a sample. */
   readonly bytes: number;

@@ -24,7 +24,7 @@ export type Loop = (typeof LOOPS)[number];
 /** A way to read objects, each once. Resolves to what it costs another process, if there is one. */
 export type ReadAll = (keys: readonly string[]) => Promise<OtherProcess | undefined>;
 
-/** What a loop reads: all objects of a hierarchy, and how often. */
+/** The task of a loop: to read all objects of a hierarchy, so many times. */
 export interface LoopTask {
   readonly hierarchy: Hierarchy;
   /** The root of the source, if it is a directory. */
@@ -39,7 +39,7 @@ export interface LoopTask {
 /** Reads under way at the same time, where nothing tunes them. */
 const LANES = 16;
 
-/** Makes what reads by a loop. What is to be started is started now, or at the first pass. */
+/** Makes a reader. It starts its threads and processes now, or at the first pass. */
 export function readerOf(loop: Loop, task: LoopTask): Promise<ReadAll> | ReadAll {
   const { hierarchy, root, bytes, passes: epochs } = task;
   const loader = (workers: number): LoaderOf => ({ bytes, workers, epochs });

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 /** How samples come to another process. */
 export type Transport = 'socket' | 'memory';
 
-/** What a client has taken, and the microseconds of processor time that this cost its process. */
+/** The bytes that a client has taken, and the microseconds of processor time of its process. */
 export interface Consumed {
   readonly bytes: number;
   readonly user: number;

@@ -4,7 +4,17 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { expect, it, onTestFinished, describe } from 'vitest';
-import { descriptorsBelow, keysOf, onLinux, place, put, textOf, textsOf, withCode } from './helpers.js';
+import {
+  descriptorsBelow,
+  keysOf,
+  onLinux,
+  place,
+  put,
+  settledTo,
+  textOf,
+  textsOf,
+  withCode,
+} from './helpers.js';
 
 const missing = withCode('TIERED_NOT_FOUND');
 
@@ -46,7 +56,7 @@ describe.skipIf(process.platform === 'win32')('what is no regular file', () => {
         await expect(textOf(driver, 'thing/below')).rejects.toEqual(missing);
         const inside = fs.existsSync(path.join(root, 'thing', 'file')) ? ['thing/file'] : [];
         expect(await keysOf(driver)).toEqual(inside);
-        expect(driver.openFiles).toBe(0);
+        await settledTo(driver, 0);
       }
     },
   );
@@ -72,6 +82,7 @@ describe.skipIf(process.platform === 'win32')('what is no regular file', () => {
     await driver.close();
     await driver.open({});
     await expect(textOf(driver, 'file')).rejects.toEqual(missing);
+    await settledTo(driver, 0);
     expect(await descriptorsBelow(root)).toBe(0);
   });
 

@@ -191,19 +191,31 @@ napi_value open_file(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-/* tryRead(fd, target, offset): the bytes that are in memory, or a negative errno. */
-napi_value try_read(napi_env env, napi_callback_info info) {
+/* readFileNow(pool, texts, target, offset): the bytes read, or a code; the texts are a key, and a version or
+ * nothing. */
+napi_value read_file_now(napi_env env, napi_callback_info info) {
   struct arguments arguments;
+  struct pool *pool;
   struct memory memory;
-  double fd, offset;
+  double offset;
+  char *texts;
+  size_t length;
   napi_value outcome;
-  if (!get_arguments(env, info, 3, &arguments)) return NULL;
+  if (!get_arguments(env, info, 4, &arguments)) return NULL;
   napi_value *values = arguments.values;
-  if (!get_whole(env, values[0], INT32_MAX, &fd) || !get_whole(env, values[2], MOST_WHOLE, &offset))
+  if ((pool = get_pool(env, values[0])) == NULL || !get_whole(env, values[3], MOST_WHOLE, &offset))
     return NULL;
-  if (!get_memory(env, values[1], &memory))
-    return nothing(throw_type(env, "expected a Uint8Array that is not detached"));
-  napi_create_double(env, (double)read_at_once((int)fd, memory.data, memory.length, (uint64_t)offset),
-                     &outcome);
-  return outcome;
+  if (!get_text(env, values[1], &texts, &length)) return NULL;
+  char *at = texts;
+  const char *key = next_text(&at, texts + length);
+  const char *version = at == NULL ? NULL : next_text(&at, texts + length);
+  bool is_ready = at == NULL || throw_range(env, "expected a key and a version");
+  if (is_ready && !get_memory(env, values[2], &memory))
+    is_ready = throw_type(env, "expected a Uint8Array that is not detached");
+  if (is_ready) {
+    int64_t count = read_now(&pool->root, key, version, memory, (uint64_t)offset);
+    napi_create_double(env, (double)count, &outcome);
+  }
+  free(texts);
+  return is_ready ? outcome : NULL;
 }

@@ -144,7 +144,7 @@ NAPI_MODULE_INIT() {
       {"readFiles", NULL, read_files, NULL, NULL, NULL, napi_enumerable, NULL},
       {"readPiece", NULL, read_piece, NULL, NULL, NULL, napi_enumerable, NULL},
       {"openFile", NULL, open_file, NULL, NULL, NULL, napi_enumerable, NULL},
-      {"tryRead", NULL, try_read, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"readFileNow", NULL, read_file_now, NULL, NULL, NULL, napi_enumerable, NULL},
       {"writeFile", NULL, write_file, NULL, NULL, NULL, napi_enumerable, NULL},
       {"makeMemory", NULL, memory_make, NULL, NULL, NULL, napi_enumerable, NULL},
       {"mapMemory", NULL, memory_map, NULL, NULL, NULL, napi_enumerable, NULL},

@@ -7,7 +7,7 @@
 napi_value read_files(napi_env env, napi_callback_info info);
 napi_value read_piece(napi_env env, napi_callback_info info);
 napi_value open_file(napi_env env, napi_callback_info info);
-napi_value try_read(napi_env env, napi_callback_info info);
+napi_value read_file_now(napi_env env, napi_callback_info info);
 napi_value write_file(napi_env env, napi_callback_info info);
 
 napi_value memory_make(napi_env env, napi_callback_info info);

@@ -36,7 +36,11 @@ static int64_t fill(const struct source *source, uint8_t *target, size_t length)
   return (int64_t)filled;
 }
 
-int64_t read_at_once(int fd, uint8_t *target, size_t length, uint64_t offset) {
+/*
+ * Reads bytes that are in memory already, up to 1 GiB. Returns a count, or a negative errno: -EAGAIN if it
+ * would wait for the storage.
+ */
+static int64_t read_at_once(int fd, uint8_t *target, size_t length, uint64_t offset) {
   struct iovec vector = {target, length < MOST_AT_ONCE ? length : MOST_AT_ONCE};
   /* By its number: not every C library has it. Its offset is two words, of which 64 bits are the first. */
   ssize_t count = syscall(SYS_preadv2, fd, &vector, 1, (long)offset, 0L, NOT_BLOCKING);
@@ -126,12 +130,23 @@ int64_t meaning_of(int64_t outcome) {
 }
 
 /* Without a version, only an empty read may be of something that is no file. */
-static bool must_check(const struct read *read, int64_t outcome) {
-  return outcome == 0 || (outcome > 0 && read->version != NULL);
+static bool must_check(const char *version, int64_t outcome) {
+  return outcome == 0 || (outcome > 0 && version != NULL);
 }
 
-static uint64_t size_of(const struct read *read) {
-  return read->version == NULL ? UNKNOWN_SIZE : size_in_version(read->version);
+static uint64_t size_of(const char *version) {
+  return version == NULL ? UNKNOWN_SIZE : size_in_version(version);
+}
+
+int64_t read_now(struct root *root, const char *key, const char *version, struct memory target,
+                 uint64_t offset) {
+  int fd = open_inside(root, key, READ_FLAGS);
+  if (fd < 0) return meaning_of(fd);
+  struct source source = {fd, offset, size_of(version)};
+  int64_t outcome = fill(&source, target.data, target.length);
+  if (must_check(version, outcome)) outcome = check(fd, version, outcome, &(bool){true});
+  close(fd);
+  return meaning_of(outcome);
 }
 
 /* Whether the item behind this one is in the same file: then opening it costs more than reading. */
@@ -160,8 +175,8 @@ static int64_t read_file(struct job *job, uint32_t item, struct thread *self) {
   struct read *read = &reads->reads[item];
   int fd = file_of(reads, item, self);
   if (fd < 0) return meaning_of(fd);
-  int64_t outcome = fill_target(reads, read, (struct source){fd, read->offset, size_of(read)}, self);
-  if (must_check(read, outcome)) outcome = check(fd, read->version, outcome, &(bool){true});
+  int64_t outcome = fill_target(reads, read, (struct source){fd, read->offset, size_of(read->version)}, self);
+  if (must_check(read->version, outcome)) outcome = check(fd, read->version, outcome, &(bool){true});
   if (outcome < 0 || !is_next_alike(reads, item)) let_go(self);
   return meaning_of(outcome);
 }
@@ -170,8 +185,10 @@ static int64_t read_piece(struct job *job, uint32_t item, struct thread *self) {
   struct reads *reads = (struct reads *)job;
   struct read *read = &reads->reads[item];
   if (reads->fd < 0) return reads->fd;
-  int64_t outcome = fill_target(reads, read, (struct source){reads->fd, read->offset, size_of(read)}, self);
-  if (must_check(read, outcome)) outcome = check(reads->fd, read->version, outcome, &reads->is_linked);
+  int64_t outcome =
+      fill_target(reads, read, (struct source){reads->fd, read->offset, size_of(read->version)}, self);
+  if (must_check(read->version, outcome))
+    outcome = check(reads->fd, read->version, outcome, &reads->is_linked);
   return meaning_of(outcome);
 }
 

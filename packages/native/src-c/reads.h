@@ -4,16 +4,19 @@
 
 #include "job.h"
 #include "memory.h"
+#include "root.h"
 #include <fcntl.h>
 
 /* Opening must not wait for the writer of a FIFO, and not take over a terminal. */
 #define READ_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
 /*
- * Reads bytes that are in memory already, up to 1 GiB. Returns a count, or a negative errno: -EAGAIN if it
- * would wait for the storage.
+ * Opens a key, reads a range, looks at the file and closes it, in the calling thread, whatever the storage
+ * does. Returns a count, fewer bytes than asked for only at the end of the file, or a code of codes.h.
+ * `version` is NULL for any.
  */
-int64_t read_at_once(int fd, uint8_t *target, size_t length, uint64_t offset);
+int64_t read_now(struct root *root, const char *key, const char *version, struct memory target,
+                 uint64_t offset);
 /* Returns NOT_A_FILE for the errors of directories, FIFOs and sockets, and others as they are. */
 int64_t meaning_of(int64_t outcome);
 

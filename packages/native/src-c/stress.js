@@ -35,6 +35,8 @@ let [begun, over] = [0, 0];
 /** @param {number} pool */
 function begin(pool) {
   const job = begun++;
+  if (functions.readFileNow(pool, `${job % FILES}`, new Uint8Array(SIZE), 0) !== SIZE)
+    throw new Error('no bytes');
   if (job % 4 === 3) {
     const results = /** @type {const} */ ([new Float64Array(2), new BigUint64Array(100)]);
     const isFixed = job % 8 === 7;

@@ -69,8 +69,11 @@ export interface Binding {
     keep: readonly [ReadResults, Uint8Array],
     isFixed: boolean,
   ): void;
-  /** Reads bytes that are in memory already. Otherwise returns a negative errno, such as EAGAIN. */
-  tryRead(fd: number, target: Uint8Array, offset: number): Outcome;
+  /**
+   * Opens a file, reads a range and closes it, in the calling thread.
+   * @param texts A key, and behind it a version or nothing, with NUL between.
+   */
+  readFileNow(pool: number, texts: string, target: Uint8Array, offset: number): Outcome;
   /**
    * @param texts The temporary and the final key, with NUL between.
    * @param numbers Mode, 1 if it is synced, 1 if only if absent, and bytes of each sum.

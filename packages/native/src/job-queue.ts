@@ -48,10 +48,10 @@ export class JobQueue {
     return this.#isReleased;
   }
 
-  /** Calls a function for this pool. @throws TieredError `TIERED_CLOSED` */
-  call(make: (functions: Binding, pool: number) => void): void {
+  /** Calls a function for this pool, and returns its result. @throws TieredError `TIERED_CLOSED` */
+  call<T>(make: (functions: Binding, pool: number) => T): T {
     if (this.#isReleased) throw closedError();
-    make(this.#functions, this.#pool);
+    return make(this.#functions, this.#pool);
   }
 
   /**

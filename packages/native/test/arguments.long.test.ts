@@ -163,7 +163,7 @@ const CALLS = fc.oneof(
       results.map((room) => [room]),
     ),
   ),
-  call('tryRead', fc.tuple(fd, memory, number)),
+  call('readFileNow', fc.tuple(pool, text, memory, number)),
   call(
     'writeFile',
     fc

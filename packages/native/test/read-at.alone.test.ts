@@ -44,7 +44,6 @@ describeNative('readAt', () => {
     const io = threadsOn(root, { mayHang });
     const error = { name: 'NativeError', code: 'EBADF', errno: -9, syscall: 'read' };
     await expect(io.readAt(999_999, targetOf(4), 0)).rejects.toMatchObject(error);
-    expect(() => io.tryReadAt(999_999, targetOf(4), 0)).toThrow(expect.objectContaining(error));
   });
 
   it('is aborted with the reason, before and after it began, and by close', async () => {
@@ -127,19 +126,3 @@ describeNative('open', () => {
 function openDescriptors(): number {
   return fs.readdirSync('/proc/self/fd').length;
 }
-
-describeNative('tryReadAt', () => {
-  it('reads at once what is in memory, or says that it would wait', async () => {
-    const { root, fd } = withFile();
-    const io = threadsOn(root);
-    for (const isShared of [true, false]) {
-      const target = targetOf(1000, isShared);
-      const count = io.tryReadAt(fd, target, 500);
-      // A file system may not know whether it would wait; then it is never said that it would not.
-      if (count === undefined) continue;
-      expect(count).toBe(1000);
-      expect(Buffer.compare(target, CONTENT.subarray(500, 1500))).toBe(0);
-      expect(io.tryReadAt(fd, target, 599_990)).toBe(10);
-    }
-  });
-});

@@ -8,6 +8,7 @@ import {
   place,
   putFile,
   settledTo,
+  keptTextOf,
   sharedTextOf,
   textOf,
   withCode,
@@ -18,7 +19,7 @@ describe.each(WAYS)('a file that another program changes: $way', (options) => {
   it('is served as it is now after the next stat()', async () => {
     const { root, driver } = await place(options);
     await putFile(root, 'file', Buffer.from('old'));
-    expect(await textOf(driver, 'file')).toBe('old');
+    expect(await keptTextOf(driver, 'file')).toBe('old');
     await putFile(root, 'file', Buffer.from('new'));
     expect(await textOf(driver, 'file'), 'the descriptor that is kept').toBe('old');
     await driver.stat('file', {});
@@ -121,7 +122,7 @@ describe.each(WAYS)('a read of a version: $way', (options) => {
     const there = await place(options);
     await putFile(there.root, 'file', Buffer.from('old'));
     const old = await versionOf(there);
-    await read(there, old);
+    for (let i = 0; i < 2; i++) await read(there, old);
     // Native threads open a file that is read whole for that read only.
     expect(there.driver.openFiles).toBe(options.way.includes('native') && native().available ? 0 : 1);
     fs.truncateSync(path.join(there.root, 'file'), 1);

@@ -81,6 +81,12 @@ export async function textOf(driver: StorageDriver, key: string): Promise<string
   return Buffer.from(await driver.read(key, { offset: 0, length: 1000 })).toString();
 }
 
+/** As `textOf`, and leaves the file open: one that is read for the first time may be closed again at once. */
+export async function keptTextOf(driver: StorageDriver, key: string): Promise<string> {
+  await textOf(driver, key);
+  return textOf(driver, key);
+}
+
 /**
  * The first bytes of many objects, as text, or the errors of those that failed: by one batch into shared
  * memory.

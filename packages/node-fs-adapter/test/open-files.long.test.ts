@@ -1,6 +1,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
+import { ManualClock } from '@tiered/core/testing';
+import { native } from '@tiered/native';
 import { describe, expect, it } from 'vitest';
 import {
   WAYS,
@@ -10,6 +12,7 @@ import {
   put,
   putFile,
   settledTo,
+  keptTextOf,
   textOf,
   turn,
   withCode,
@@ -29,7 +32,7 @@ describe.each(WAYS)('descriptors: $way', (options) => {
   it('never more than maxOpenFiles stay open, also as the kernel counts them', async () => {
     for (const max of [1, 3, 10]) {
       const { root, driver } = await withObjects(20, { maxOpenFiles: max, ...options });
-      for (const key of names(20)) expect(await textOf(driver, key)).toBe(key);
+      for (const key of names(20)) expect(await keptTextOf(driver, key)).toBe(key);
       expect(await Promise.all(names(20).map((key) => textOf(driver, key)))).toEqual(names(20));
       await settledTo(driver, max);
       expect(driver.openFiles).toBe(max);
@@ -150,3 +153,19 @@ it.each(WAYS)('no read gets bytes of another file, or of two states of its own: 
 function missing(error: unknown): undefined {
   expect(error).toEqual(withCode('TIERED_NOT_FOUND'));
 }
+
+describe.skipIf(!native().available)('descriptors of a fast tier', () => {
+  it('are kept of files that are read again soon, and not of those that are read once', async () => {
+    // No read takes any time on this clock, so none is left to a thread.
+    const clock = new ManualClock();
+    const { root, driver } = await withObjects(20, { maxOpenFiles: 3, blockingCalls: true, clock });
+    // Reads block only once the storage has answered.
+    await driver.stat('0', {});
+    for (let epoch = 0; epoch < 2; epoch++)
+      for (const key of names(20)) expect(await textOf(driver, key)).toBe(key);
+    expect(driver.openFiles, 'of files that each come after 19 others').toBe(0);
+    expect(await descriptorsBelow(root)).toBe(0);
+    for (const key of ['4', '5', '4', '5']) expect(await textOf(driver, key)).toBe(key);
+    expect(driver.openFiles).toBe(2);
+  });
+});

@@ -2,7 +2,17 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { describe, expect, it } from 'vitest';
-import { keysOf, place, put, putFile, snapshot, textOf, withCode, type Place } from './helpers.js';
+import {
+  keptTextOf,
+  keysOf,
+  place,
+  put,
+  putFile,
+  snapshot,
+  textOf,
+  withCode,
+  type Place,
+} from './helpers.js';
 
 const unavailable = withCode('TIERED_UNAVAILABLE', true);
 const notOurs = withCode('TIERED_DIRECTORY_NOT_OURS');
@@ -90,7 +100,7 @@ async function gone(replaceBy?: (root: string) => unknown): Promise<Place> {
   const there = await place({ writable: true });
   await put(there.driver, 'open');
   await put(there.driver, 'dir/other');
-  await textOf(there.driver, 'open');
+  await keptTextOf(there.driver, 'open');
   fs.rmSync(there.root, { recursive: true });
   replaceBy?.(there.root);
   return there;

@@ -127,7 +127,13 @@ export class FileReader {
     return this.files.isBehind ? undefined : this.#mode.attempt(length, read);
   }
 
+  /**
+   * A file is worth keeping open only if it is read again: to open it here, and have a thread close it later,
+   * costs several times as much as one call that does all of it.
+   */
   #fillBlocking(key: string, target: Uint8Array, offset: number, version: string | undefined): number {
+    if (this.#native !== undefined && !this.files.isAskedAgain(key))
+      return this.#native.readNow(key, target, offset, version);
     if (version !== undefined) this.files.dropOther(key, version);
     const open = () => this.#openBlocking(key, version);
     return this.files.useBlocking(key, open, (file) => {

@@ -83,6 +83,15 @@ export class NativeReader {
     this.#io = new IoThreads({ root: boundary, threads: this.#threads, mayHang: this.#pool.mayLeave });
   }
 
+  /**
+   * Reads a range at once, in the event loop's thread, of a file that is opened and closed for it.
+   * @throws NativeError of whatever goes wrong with the file; TieredError `TIERED_KEY_INVALID`.
+   */
+  readNow(key: string, target: Uint8Array, offset: number, version: string | undefined): number {
+    this.#root().pathOf(key);
+    return this.#open.readNow(this.#below + key, target, offset, version);
+  }
+
   /** As `FileSystemDriver.read`. */
   async read(key: string, options: ReadOptions): Promise<Uint8Array> {
     const { offset, length, version } = options;

@@ -45,6 +45,8 @@ interface Entry extends OpenFile, Holding {
  */
 export class OpenFiles {
   readonly #entries: LRUCache<string, Entry>;
+  /** Keys that were asked for lately: as many as there may be entries. */
+  readonly #asked: LRUCache<string, true>;
   readonly #opening = new Chain<Opening>();
   /** Files in use that are not in the cache. */
   readonly #leaving = new Set<Entry>();
@@ -60,6 +62,7 @@ export class OpenFiles {
   constructor(max: number, closeFile: (fd: number) => Promise<void>) {
     this.#closeFile = closeFile;
     this.#entries = new LRUCache({ max, dispose: (entry) => this.#retire(entry) });
+    this.#asked = new LRUCache({ max });
   }
 
   /** Descriptors that are open now. */
@@ -105,6 +108,16 @@ export class OpenFiles {
   /** Whether many descriptors wait to be closed. */
   get isBehind(): boolean {
     return this.#closing.size >= MOST_CLOSING;
+  }
+
+  /**
+   * Notes that a key is asked for. Whether it was before, and by so few others since that its file would
+   * have stayed open.
+   */
+  isAskedAgain(key: string): boolean {
+    if (this.#asked.get(key) === true) return true;
+    this.#asked.set(key, true);
+    return false;
   }
 
   /** Whether the file is open and kept. */

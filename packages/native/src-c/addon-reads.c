@@ -131,6 +131,31 @@ napi_value read_files(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
+/* readFile(pool, id, texts, offset, keep, isFixed): a range of a file into all of the one memory that is
+ * kept. */
+napi_value read_file(napi_env env, napi_callback_info info) {
+  struct arguments arguments;
+  struct pool *pool;
+  double id, offset;
+  bool is_fixed;
+  napi_value keep;
+  uint32_t kept;
+  if (!get_arguments(env, info, 6, &arguments)) return NULL;
+  napi_value *values = arguments.values;
+  if (!get_array(env, values[4], KEPT_MEMORIES + 1, &keep, &kept)) return NULL;
+  if ((pool = get_pool(env, values[0])) == NULL || !get_whole(env, values[1], MOST_WHOLE, &id)) return NULL;
+  if (!get_whole(env, values[3], MOST_WHOLE, &offset) || !get_flag(env, values[5], &is_fixed)) return NULL;
+  struct reads *reads = new_file_reads(pool, id, 1);
+  if (reads == NULL) return nothing(throw_range(env, "there is no memory"));
+  size_t text_length;
+  bool is_ready = has_room(env, keep, 1) && set_memories(env, reads, keep, 1, is_fixed) &&
+                  get_text(env, values[2], &reads->text, &text_length) && set_texts(env, reads, text_length);
+  if (is_ready) reads->reads[0].target.length = reads->memories[0].length;
+  reads->reads[0].offset = (uint64_t)offset;
+  submit(env, pool, &reads->job, keep, is_ready);
+  return NULL;
+}
+
 /*
  * readPiece(pool, id, fd, offset, version, keep, isFixed): of an open file into the one memory that is kept,
  * all of it.

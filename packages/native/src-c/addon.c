@@ -142,6 +142,7 @@ NAPI_MODULE_INIT() {
       {"live", NULL, live, NULL, NULL, NULL, napi_enumerable, NULL},
       {"abort", NULL, abort_job, NULL, NULL, NULL, napi_enumerable, NULL},
       {"readFiles", NULL, read_files, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"readFile", NULL, read_file, NULL, NULL, NULL, napi_enumerable, NULL},
       {"readPiece", NULL, read_piece, NULL, NULL, NULL, napi_enumerable, NULL},
       {"openFile", NULL, open_file, NULL, NULL, NULL, napi_enumerable, NULL},
       {"readFileNow", NULL, read_file_now, NULL, NULL, NULL, napi_enumerable, NULL},

@@ -5,6 +5,7 @@
 #include <node_api.h>
 
 napi_value read_files(napi_env env, napi_callback_info info);
+napi_value read_file(napi_env env, napi_callback_info info);
 napi_value read_piece(napi_env env, napi_callback_info info);
 napi_value open_file(napi_env env, napi_callback_info info);
 napi_value read_file_now(napi_env env, napi_callback_info info);

@@ -54,6 +54,18 @@ export interface Binding {
     hasProgress: boolean,
     isFixed: boolean,
   ): void;
+  /**
+   * Reads a range of a file into all of a target.
+   * @param texts A key, and behind it a version or nothing, with NUL between.
+   */
+  readFile(
+    pool: number,
+    job: number,
+    texts: string,
+    offset: number,
+    keep: readonly [ReadResults, Uint8Array],
+    isFixed: boolean,
+  ): void;
   /** Opens a file. The outcome is the descriptor, or a code below 0. */
   openFile(pool: number, job: number, key: string, keep: readonly [Float64Array]): void;
   /**

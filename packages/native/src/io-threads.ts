@@ -5,7 +5,7 @@ import { configError } from '@tiered/core/internal';
 import { closedError, JobQueue } from './job-queue.js';
 import { binding } from './load.js';
 import { ABORTED, NativeError, STEPS } from './outcomes.js';
-import { pack, versionText } from './pack.js';
+import { pack, textsOf, versionText } from './pack.js';
 
 /** Options of `IoThreads`. */
 export interface IoThreadsOptions {
@@ -243,6 +243,30 @@ export class IoThreads implements AsyncDisposable {
   }
 
   /**
+   * Opens a file, fills a target from it and closes it. Resolves to the bytes read, fewer than the target
+   * holds only at the end of the file. Costs the event loop less than a batch of one. Abort as in `readMany`,
+   * but rejects with the reason.
+   * @throws NativeError of the system, `OTHER_VERSION`, `NOT_A_FILE`, `OUTSIDE`, `INVALID_KEY`; TieredError
+   * `TIERED_CLOSED`, `TIERED_UNAVAILABLE`.
+   */
+  async readFile(
+    key: string,
+    target: Uint8Array,
+    offset: number,
+    { version, areFixed = false, signal }: ReadAtOptions = {},
+  ): Promise<number> {
+    signal?.throwIfAborted();
+    const results = Float64Array.of(ABORTED, 0, 0);
+    const texts = textsOf(key, version);
+    await this.#jobs.run(signal, (functions, pool, job) =>
+      functions.readFile(pool, job, texts, offset, [results, target], areFixed),
+    );
+    const [outcome = ABORTED] = results;
+    if (outcome < 0) throw this.#failure(outcome, 'read', JSON.stringify(key), signal);
+    return outcome;
+  }
+
+  /**
    * Opens a file for reading. Resolves to its descriptor, which the caller must close. An abort leaves
    * nothing open.
    * @throws NativeError of the system; TieredError `TIERED_CLOSED`, `TIERED_UNAVAILABLE`.
@@ -286,9 +310,7 @@ export class IoThreads implements AsyncDisposable {
    * @throws NativeError of the system, `OTHER_VERSION`, `NOT_A_FILE`, `OUTSIDE`; TieredError `TIERED_CLOSED`.
    */
   readNow(key: string, target: Uint8Array, offset: number, version?: string): number {
-    // NUL separates texts: such a key is sent as an empty one, which is refused in the same way.
-    const named = key.includes('\0') ? '' : key;
-    const texts = version === undefined ? named : `${named}\0${versionText(version)}`;
+    const texts = textsOf(key, version);
     const outcome = this.#jobs.call((functions, pool) => functions.readFileNow(pool, texts, target, offset));
     if (outcome < 0) throw new NativeError(outcome, 'read', JSON.stringify(key));
     return outcome;

@@ -24,6 +24,17 @@ export function versionText(version: string | undefined): string {
   return version === '' || version.includes('\0') ? NONE : version;
 }
 
+/** The key and the version of one file as C takes them, as in `Packed.texts`. */
+export function textsOf(key: string, version: string | undefined): string {
+  const named = textOfKey(key);
+  return version === undefined ? named : `${named}\0${versionText(version)}`;
+}
+
+/** NUL separates texts. A key with NUL is sent as an empty one, which is refused in the same way. */
+function textOfKey(key: string): string {
+  return key.includes('\0') ? '' : key;
+}
+
 /** Packs a batch. The C code checks it. */
 export function pack(requests: readonly ReadRequest[]): Packed {
   const keys: string[] = [];
@@ -36,8 +47,7 @@ export function pack(requests: readonly ReadRequest[]): Packed {
   const memories = new Memories();
   let at = 0;
   for (const { key, version, target, offset, pieces } of requests) {
-    // NUL separates texts. A key with NUL is sent as an empty one, which is refused in the same way.
-    keys.push(key.includes('\0') ? '' : key);
+    keys.push(textOfKey(key));
     hasVersions ||= version !== undefined;
     versions.push(versionText(version));
     numbers[at++] = memories.indexOf(target.buffer);

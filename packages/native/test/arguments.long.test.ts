@@ -163,6 +163,7 @@ const CALLS = fc.oneof(
       results.map((room) => [room]),
     ),
   ),
+  call('readFile', fc.tuple(pool, job, text, number, keep, fc.constant(false))),
   call('readFileNow', fc.tuple(pool, text, memory, number)),
   call(
     'writeFile',

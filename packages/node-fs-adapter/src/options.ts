@@ -50,7 +50,8 @@ export interface FileSystemDriverOptions {
    */
   readonly readableBy?: ReadableBy | undefined;
   /**
-   * Files kept open between reads, at least 1. A read of a kept file saves its open, check and close.
+   * Files kept open between reads, at least 1. A read of a kept file saves its open, check and close. Where
+   * blocking reads are native, a file is kept from its second read on.
    * Default: 256, a quarter of the descriptors that a process commonly may have.
    */
   readonly maxOpenFiles?: number | undefined;

@@ -26,7 +26,7 @@ import { SourceOrigin } from './origins/source-origin.js';
 import { placeNow, evictNow } from './admission/on-demand.js';
 import type { PlacementPolicy } from './policies/policy.js';
 import type { Range } from './source/range-reads.js';
-import { ServedReads, type Reading } from './origins/served-reads.js';
+import { newReading, ServedReads, type Reading } from './origins/served-reads.js';
 
 /** Calls of `place` that are worked on at the same time; the others wait for these. */
 const PLACES_AT_A_TIME = 256;
@@ -106,11 +106,12 @@ export class PlacementHandler implements Placement {
     );
   }
 
-  read(object: ObjectRef, offset: number, length: number, options: TracedOptions): Promise<Uint8Array> {
-    return this.#served.count(options, async (reading) => {
-      const origin = await this.#originOf({ object, offset, length }, reading);
-      return origin.read(reading);
-    });
+  async read(object: ObjectRef, offset: number, length: number, options: TracedOptions): Promise<Uint8Array> {
+    const reading = newReading(options);
+    const origin = await this.#originOf({ object, offset, length }, reading);
+    const bytes = await origin.read(reading);
+    this.#served.count(reading, options);
+    return bytes;
   }
 
   async readInto(
@@ -119,12 +120,10 @@ export class PlacementHandler implements Placement {
     target: Uint8Array,
     options: TracedOptions,
   ): Promise<void> {
-    await this.#served.count(options, (reading) => this.#readInto(object, offset, target, reading));
-  }
-
-  async #readInto(object: ObjectRef, offset: number, target: Uint8Array, reading: Reading): Promise<void> {
+    const reading = newReading(options);
     const origin = await this.#originOf({ object, offset, length: target.byteLength }, reading);
     await origin.readInto(target, reading);
+    this.#served.count(reading, options);
   }
 
   async readMany(reads: readonly PlacementRead[], options: TracedOptions): Promise<readonly ReadOutcome[]> {
@@ -132,23 +131,34 @@ export class PlacementHandler implements Placement {
     const readOne = async (read: PlacementRead) => {
       const { object, offset, target, pieces } = read;
       if (pieces === undefined) await this.readInto(object, offset, target, options);
-      else await this.#served.count(options, (reading) => this.#readPieces(read, pieces, reading));
+      else await this.#readPieces(read, pieces, options);
       return target.byteLength;
     };
     return Promise.all(reads.map((read) => readOutcome(readOne(read))));
   }
 
   /** Reads pieces in one request if the object stays in the source, else wherever each of them is. */
-  async #readPieces(read: PlacementRead, pieces: Float64Array, reading: Reading): Promise<void> {
+  async #readPieces(read: PlacementRead, pieces: Float64Array, options: TracedOptions): Promise<void> {
     const { object, offset, target } = read;
+    const reading = newReading(options);
     const origin = await this.#originOf({ object, offset, length: object.size - offset }, reading);
-    if (origin instanceof SourceOrigin) return origin.readPieces(target, pieces, reading);
-    const { requests } = inSingleRanges([read]);
-    await allEnded(requests.map((one) => this.#readInto(object, one.offset, one.target, reading)));
+    if (origin instanceof SourceOrigin) await origin.readPieces(target, pieces, reading);
+    else {
+      const readOne = async (one: Omit<PlacementRead, 'pieces'>) => {
+        const range = { object, offset: one.offset, length: one.target.byteLength };
+        await (await this.#originOf(range, reading)).readInto(one.target, reading);
+      };
+      const { requests } = inSingleRanges([read]);
+      await allEnded(requests.map(readOne));
+    }
+    this.#served.count(reading, options);
   }
 
-  /** @throws What `close` says from then on. */
-  #originOf(range: Range, reading: Reading): Promise<Origin> {
+  /**
+   * Where a range is; not a promise where that is known at once.
+   * @throws What `close` says from then on.
+   */
+  #originOf(range: Range, reading: Reading): Origin | Promise<Origin> {
     this.#closing.signal.throwIfAborted();
     return this.#parts.origins.of(range, reading);
   }

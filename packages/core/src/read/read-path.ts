@@ -134,10 +134,16 @@ export class ReadPath {
         if (!this.isAt(tier, id, tag) && tries > 1) return await this.read(id, key, options, tries - 1);
       }
       const object = this.#refOf(id, key);
-      const bytes = await this.#unlessChanged(object, size, options, tries, () =>
-        this.#placement.read(object, offset, length, options),
-      );
-      return bytes ?? (await this.read(id, key, options, tries - 1));
+      let failure: unknown;
+      try {
+        const bytes = await this.#placement.read(object, offset, length, options);
+        if (this.#namespace.sizeOf(id) === size) return bytes;
+        failure = versionChanged(this.#parts.source, 'read', key);
+      } catch (error) {
+        failure = error;
+      }
+      await this.#lookAgain(object, failure, options, tries);
+      return await this.read(id, key, options, tries - 1);
     } finally {
       this.#choice?.ended(tier);
       this.end(1);
@@ -184,10 +190,17 @@ export class ReadPath {
           return nothingBehind(target, await this.readInto(id, key, target, options, tries - 1), length);
       }
       const object = this.#refOf(id, key);
-      const read = await this.#unlessChanged(object, size, options, tries, () =>
-        this.#placement.readInto(object, offset, range, options).then(() => length),
-      );
-      if (read !== undefined) return read;
+      let failure: unknown;
+      try {
+        await this.#placement.readInto(object, offset, range, options);
+        // The object may have been listed again meanwhile. Then the range was cut at the end of another
+        // version.
+        if (this.#namespace.sizeOf(id) === size) return length;
+        failure = versionChanged(this.#parts.source, 'read', key);
+      } catch (error) {
+        failure = error;
+      }
+      await this.#lookAgain(object, failure, options, tries);
       return nothingBehind(target, await this.readInto(id, key, target, options, tries - 1), length);
     } finally {
       this.#choice?.ended(tier);
@@ -259,38 +272,29 @@ export class ReadPath {
   }
 
   /**
-   * Returns what the placement gave; undefined if the object turned out to have changed, and the read has to
-   * begin again.
+   * Looks at an object again whose read has failed, so that the read may begin again.
+   * @param object As it was asked for.
+   * @throws The failure, unless the object turned out to have changed, and there are tries left.
    */
-  async #unlessChanged<T>(
-    { id, key, size: askedSize, version }: ObjectRef,
-    size: number,
+  async #lookAgain(
+    { id, key, size, version }: ObjectRef,
+    failure: unknown,
     options: OperationOptions,
     tries: number,
-    read: () => Promise<T>,
-  ): Promise<T | undefined> {
+  ): Promise<void> {
     const { versions, renew, asked } = this.#parts;
+    if (!isTieredError(failure, 'TIERED_SOURCE_CHANGED') || versions === 'pin') throw failure;
     const askedVersion = asked.toAskFor(version);
-    try {
-      const given = await read();
-      // The object may have been listed again meanwhile. Then the range was cut at the end of another
-      // version.
-      if (this.#namespace.sizeOf(id) === size) return given;
-      throw versionChanged(this.#parts.source, 'read', key);
-    } catch (error) {
-      if (!isTieredError(error, 'TIERED_SOURCE_CHANGED') || versions === 'pin') throw error;
-      const isKnown = await raceAbort(renew(key), options.signal);
-      const isAsBefore = tries <= 1 || this.#namespace.versionOf(id) === askedVersion;
-      // An object of another size has changed, however often that happens. It says nothing about the source's
-      // versions.
-      if (versions === 'ignore' && isKnown && isAsBefore && this.#namespace.sizeOf(id) === askedSize) {
-        // The source contradicts itself. Its versions do not matter, and must not fail a read.
-        asked.distrust();
-        if (askedVersion !== undefined) return undefined;
-      }
-      if (tries <= 1) throw error;
-      return undefined;
+    const isKnown = await raceAbort(renew(key), options.signal);
+    const isAsBefore = tries <= 1 || this.#namespace.versionOf(id) === askedVersion;
+    // An object of another size has changed, however often that happens. It says nothing about the source's
+    // versions.
+    if (versions === 'ignore' && isKnown && isAsBefore && this.#namespace.sizeOf(id) === size) {
+      // The source contradicts itself. Its versions do not matter, and must not fail a read.
+      asked.distrust();
+      if (askedVersion !== undefined) return;
     }
+    if (tries <= 1) throw failure;
   }
 
   /**

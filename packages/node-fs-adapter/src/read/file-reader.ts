@@ -88,15 +88,19 @@ export class FileReader {
   }
 
   /** Reads in a thread, or after a turn of the event loop, if `readBlocking` waited for one. */
-  async read(key: string, options: ReadOptions): Promise<Uint8Array> {
-    const read = await this.afterTurn(() => this.readBlocking(key, options));
-    return read ?? this.#threads.read(key, options);
+  read(key: string, options: ReadOptions): Promise<Uint8Array> {
+    if (!this.#mode.isTurnDue) return this.#threads.read(key, options);
+    return this.afterTurn(() => this.readBlocking(key, options)).then(
+      (read) => read ?? this.#threads.read(key, options),
+    );
   }
 
   /** As `read`, into the caller's memory. */
-  async readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
-    const read = await this.afterTurn(() => this.readIntoBlocking(key, target, options));
-    return read ?? this.#threads.readInto(key, target, options);
+  readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
+    if (!this.#mode.isTurnDue) return this.#threads.readInto(key, target, options);
+    return this.afterTurn(() => this.readIntoBlocking(key, target, options)).then(
+      (read) => read ?? this.#threads.readInto(key, target, options),
+    );
   }
 
   /**

@@ -122,9 +122,7 @@ export class NativeReader {
         );
         return joinCounts(await allEnded(reads));
       });
-    return this.#watch(key, fill, () =>
-      this.#files.during(key, async () => joinCounts(await this.#readBatch(key, runs, fill))),
-    );
+    return this.#oneJob(key, fill, async () => joinCounts(await this.#readBatch(key, runs, fill)));
   }
 
   /** Ends the threads. Reads under way are aborted. */
@@ -141,13 +139,21 @@ export class NativeReader {
     const isWhole = offset === 0 && length >= size && Math.min(length, size) <= mostAtOnce(target, fill);
     if (!isWhole || this.#files.has(key))
       return this.#use(key, fill, (file) => this.#fillFrom(file, key, target, fill));
-    return this.#watch(key, fill, () => this.#files.during(key, () => this.#readWhole(key, target, fill)));
+    return this.#oneJob(key, fill, () => this.#open.readFile(this.#below + key, target, offset, fill));
   }
 
-  async #readWhole(key: string, target: Uint8Array, fill: Fill): Promise<number> {
-    const { offset, version } = fill;
-    const [count = 0] = await this.#readBatch(key, [{ key, offset, version, target }], fill);
-    return count;
+  /** Runs a job that opens the file, reads it and closes it. */
+  async #oneJob(key: string, { operation, signal }: Fill, job: () => Promise<number>): Promise<number> {
+    // Throws for keys that are wrong, or the driver's own.
+    this.#root().pathOf(key);
+    const opened = this.#files.opens(key);
+    try {
+      return await this.#pool.watchUntilAborted(signal, job);
+    } catch (error) {
+      throw this.#explained(error, operation, key);
+    } finally {
+      this.#files.closed(opened);
+    }
   }
 
   /** Opens a file and reads parts of it. Throws the first failure. */

@@ -1,6 +1,6 @@
 import { TieredError, type Clock } from '@tiered/core';
 import type { Operation } from '@tiered/core/driver';
-import { Chain, limited, onAbort, raceAbort } from '@tiered/core/internal';
+import { Chain, limited, onAbort, raceAbort, type Link } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 
 /** Threads that Node has for the calls of all parts of this process. Read once, as libuv does. */
@@ -79,10 +79,14 @@ export class ThreadPool {
     try {
       return await call();
     } finally {
-      this.#begun.remove(begun);
-      // An error is an answer too; one of the storage itself is followed by `doubt`.
-      this.#isProven = this.#clock.now() - begun.value < SUSPECT_AFTER_MS;
+      this.#ended(begun);
     }
+  }
+
+  #ended(begun: Link<number>): void {
+    this.#begun.remove(begun);
+    // An error is an answer too; one of the storage itself is followed by `doubt`.
+    this.#isProven = this.#clock.now() - begun.value < SUSPECT_AFTER_MS;
   }
 
   /**
@@ -98,9 +102,11 @@ export class ThreadPool {
    * As `watch`, of a call that an abort ends while the storage may go on to hang: it has shown nothing then.
    */
   async watchUntilAborted<T>(signal: AbortSignal | undefined, call: () => Promise<T>): Promise<T> {
+    const begun = this.#begun.add(this.#clock.now());
     try {
-      return await this.watch(call);
+      return await call();
     } finally {
+      this.#ended(begun);
       if (this.#mayLeave && signal?.aborted === true) this.doubt();
     }
   }

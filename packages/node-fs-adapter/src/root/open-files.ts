@@ -1,4 +1,4 @@
-import { Chain } from '@tiered/core/internal';
+import { Chain, type Link } from '@tiered/core/internal';
 import { LRUCache } from 'lru-cache';
 import type { FileLook } from '../file-version.js';
 
@@ -26,7 +26,8 @@ interface Holding {
   readonly waiting: (() => void)[];
 }
 
-interface Opening extends Holding {
+/** A file that is about to be open. */
+export interface Opening extends Holding {
   /** Whether the file that is being opened may be the previous one. */
   forgotten: boolean;
 }
@@ -125,16 +126,15 @@ export class OpenFiles {
     return this.#entries.has(key);
   }
 
-  /** Runs work that opens and closes the file by itself. */
-  async during<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const opening: Opening = { key, waiting: [], forgotten: false };
-    const begun = this.#opening.add(opening);
-    try {
-      return await work();
-    } finally {
-      this.#opening.remove(begun);
-      letGo(opening);
-    }
+  /** Notes that somebody opens the file, and closes it before `closed` is called with the result. */
+  opens(key: string): Link<Opening> {
+    return this.#opening.add({ key, waiting: [], forgotten: false });
+  }
+
+  /** See `opens`. */
+  closed(begun: Link<Opening>): void {
+    this.#opening.remove(begun);
+    letGo(begun.value);
   }
 
   /** Keeps the file under this key only if it is known to be this version of it. */

@@ -25,7 +25,7 @@ export class CopyOrigin implements Origin {
   readonly #reader: VerifiedReader;
   readonly #range: Range;
   readonly #rest: Origin;
-  readonly #instead: (reading: Reading) => Promise<Origin>;
+  readonly #instead: (reading: Reading) => Origin | Promise<Origin>;
 
   /**
    * @param rest Where the bytes behind those of the copy are.
@@ -36,7 +36,7 @@ export class CopyOrigin implements Origin {
     reader: VerifiedReader,
     range: Range,
     rest: Origin,
-    instead: (reading: Reading) => Promise<Origin>,
+    instead: (reading: Reading) => Origin | Promise<Origin>,
   ) {
     this.#parts = parts;
     this.#reader = reader;

@@ -32,7 +32,7 @@ export class Origins {
   }
 
   /** Where a range is. May begin a fill. An abort lets go at once. */
-  of(range: Range, reading: Reading): Promise<Origin> {
+  of(range: Range, reading: Reading): Origin | Promise<Origin> {
     if (this.#mayBeHeld(range.object.id)) return this.#ofHeld(range, reading);
     return this.#beyondCopies(range, reading);
   }
@@ -63,8 +63,14 @@ export class Origins {
   }
 
   /** Where a range is that no copy serves. */
-  async #beyondCopies(range: Range, reading: Reading): Promise<Origin> {
-    const fill = await this.#fillOrLater(range, reading);
+  #beyondCopies(range: Range, reading: Reading): Origin | Promise<Origin> {
+    const fill = this.#fillFor(range, reading);
+    if (fill === 'behind') return this.#fillLater(range, reading).then((later) => this.#around(later, range));
+    return this.#around(fill, range);
+  }
+
+  /** Where a range is of which a fill brings what its copy is to hold; undefined for no fill. */
+  #around(fill: ObjectFill | undefined, range: Range): Origin {
     if (fill === undefined) return this.#behind(range, 0);
     const held = fill.bytes - range.offset;
     if (held >= range.length) return new FillOrigin(fill, range);
@@ -78,19 +84,19 @@ export class Origins {
   }
 
   /**
-   * As `#fillFor`, but waits where a level is just being asked for room, which takes milliseconds. Waits
-   * again if others were granted that room. Without the wait the object would be fetched once for its reader
-   * and once more for the tier.
+   * As `#fillFor`, after it has found the tiers behind: waits where a level is just being asked for room,
+   * which takes milliseconds. Waits again if others were granted that room. Without the wait the object would
+   * be fetched once for its reader and once more for the tier.
    */
-  async #fillOrLater(range: Range, reading: Reading): Promise<ObjectFill | undefined> {
+  async #fillLater(range: Range, reading: Reading): Promise<ObjectFill | undefined> {
     const { copies, fills, closing, readersWait } = this.#parts;
-    for (let asks = 0; ; asks++) {
-      const fill = this.#fillFor(range, reading);
-      if (fill !== 'behind') return fill;
+    for (let asks = 0; asks < MOST_ASKS; asks++) {
       const { asked } = copies.stores;
-      if (asked === undefined || !readersWait || asks === MOST_ASKS) break;
+      if (asked === undefined || !readersWait) break;
       await raceAbort(asked, reading.signal);
       closing.throwIfAborted();
+      const fill = this.#fillFor(range, reading);
+      if (fill !== 'behind') return fill;
     }
     fills.counts.behind += 1;
     fills.leaveBehind(range.object.id);

@@ -17,10 +17,8 @@ export class ServedReads {
     return { copyReads: this.#copyReads, ownReads: this.#ownReads, joinedReads: this.#joinedReads };
   }
 
-  /** Counts a read once it was served. It counts as its own if it asked the source for any part. */
-  async count<T>({ signal, onServed }: TracedOptions, read: (reading: Reading) => Promise<T>): Promise<T> {
-    const by: Reading['by'] = { copy: undefined, own: false, joined: false };
-    const result = await read({ signal, by });
+  /** Counts a read that was served. It counts as its own if it asked the source for any part. */
+  count({ by }: Reading, { onServed }: TracedOptions): void {
     if (by.own) {
       this.#ownReads += 1;
       onServed?.('fromSource');
@@ -31,6 +29,10 @@ export class ServedReads {
       this.#copyReads += 1;
       onServed?.('fromTiers', by.copy);
     }
-    return result;
   }
+}
+
+/** A read that begins. */
+export function newReading({ signal }: OperationOptions): Reading {
+  return { signal, by: { copy: undefined, own: false, joined: false } };
 }

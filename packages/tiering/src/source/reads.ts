@@ -38,16 +38,11 @@ export class SourceReads {
   ): Promise<void> {
     const { source } = this.#host;
     const version = this.#host.versionToAskFor(object.version);
+    const isFixed = progress !== undefined;
     const start = this.#clock.now();
-    await this.#counted(object, target, offset, () =>
-      source.readInto(object.key, target, {
-        offset,
-        version,
-        signal,
-        progress,
-        isFixed: progress !== undefined,
-      }),
-    );
+    this.#requests += 1;
+    const got = await source.readInto(object.key, target, { offset, version, signal, progress, isFixed });
+    this.#came(object, target, offset, got);
     this.#chunkSize.observe(target.byteLength, this.#clock.now() - start);
   }
 
@@ -62,21 +57,13 @@ export class SourceReads {
     const { source } = this.#host;
     const version = this.#host.versionToAskFor(object.version);
     const request = { key: object.key, target, offset, version, pieces };
-    await this.#counted(object, target, offset, async () => {
-      const [outcome = { bytes: 0 }] = await source.readMany([request], { signal });
-      if ('error' in outcome) throw outcome.error;
-      return outcome.bytes;
-    });
+    this.#requests += 1;
+    const [outcome = { bytes: 0 }] = await source.readMany([request], { signal });
+    if ('error' in outcome) throw outcome.error;
+    this.#came(object, target, offset, outcome.bytes);
   }
 
-  async #counted(
-    { key }: ObjectRef,
-    { byteLength: wanted }: Uint8Array,
-    offset: number,
-    request: () => Promise<number>,
-  ): Promise<void> {
-    this.#requests += 1;
-    const got = await request();
+  #came({ key }: ObjectRef, { byteLength: wanted }: Uint8Array, offset: number, got: number): void {
     this.#bytes += got;
     if (got < wanted) throw sourceChanged(this.#host.source, key, { offset, got, wanted });
   }

@@ -94,9 +94,10 @@ export class DefaultEventLog {
    * from them.
    */
   tell(event: unknown, payload: unknown): void {
-    const teller = Object.entries(this.#tellers).find(([name]) => name === event)?.[1] as
-      ((payload: unknown) => Line | undefined) | undefined;
-    const line = teller?.(payload);
+    // Most events become no line, and each object that is placed is one.
+    if (!Object.hasOwn(this.#tellers, event as string)) return;
+    const teller = this.#tellers[event as Told] as (payload: unknown) => Line | undefined;
+    const line = teller(payload);
     if (line === undefined) return;
     const followsFromFaults = event === 'tierFault' || event === 'tierOutOfService';
     if (followsFromFaults && this.#events.listenerCount('tierFault') > 0) return;

@@ -38,15 +38,16 @@ export class Capacity {
     this.#parts = parts;
   }
 
-  /** An object is on its way. Returns a function that ends this. */
-  begin(object: FillObject): () => void {
-    const large = isLarge(object) ? 1 : 0;
+  /** An object is on its way, until `end` is called with it. */
+  begin(object: FillObject): void {
     this.#underWay += 1;
-    this.#large += large;
-    return () => {
-      this.#underWay -= 1;
-      this.#large -= large;
-    };
+    if (isLarge(object)) this.#large += 1;
+  }
+
+  /** See `begin`. */
+  end(object: FillObject): void {
+    this.#underWay -= 1;
+    if (isLarge(object)) this.#large -= 1;
   }
 
   /** Whether another object may be begun: not too many are on their way, and they are not stuck. */

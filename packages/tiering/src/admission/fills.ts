@@ -44,9 +44,7 @@ export interface Running {
   readonly fill: ObjectFill;
   /** Where the bytes come from: the source, or the tier that has the copy now. */
   readonly from: 'source' | Tier;
-  /** Resolves when it has ended, and what it brought is served. */
-  readonly ended: Promise<void>;
-  /** The same, with how it ended. */
+  /** Resolves when it has ended, and what it brought is served: with how it ended. Does not reject. */
   readonly outcome: Promise<PlaceOutcome>;
 }
 
@@ -83,14 +81,14 @@ export class Fills {
     return this.#running.size;
   }
 
-  get underWay(): Promise<void>[] {
-    const fills = this.#running.values().map(({ ended }) => ended);
+  get underWay(): Promise<unknown>[] {
+    const fills = this.#running.values().map(({ outcome }) => outcome);
     return [...fills, ...this.#promoting.values(), ...this.#leftBehind.underWay, ...this.#room.underWay];
   }
 
   /** Resolves when one of the fills under way has ended; at once if there is none. */
   async oneEnded(): Promise<void> {
-    if (this.#running.size > 0) await Promise.race(this.#running.values().map(({ ended }) => ended));
+    if (this.#running.size > 0) await Promise.race(this.#running.values().map(({ outcome }) => outcome));
   }
 
   /** The fill that brings an object from the source. */
@@ -231,18 +229,22 @@ export class Fills {
     const { id } = object;
     const trace = placeChannel.hasSubscribers ? new TracedFill(this.#parts.host, begun) : undefined;
     const fill = trace?.begin(() => new ObjectFill(begun, this.#parts)) ?? new ObjectFill(begun, this.#parts);
-    const ended = this.#capacity.begin(object);
-    const outcome = fill.done.then(async (failure) => {
-      this.#running.delete(id);
-      ended();
-      const how = failure === undefined ? await this.#end(begun, fill) : this.#failed(begun, fill, failure);
-      trace?.end(how, failure);
-      this.#leftBehind.goOn();
-      return how;
-    });
-    const running = { fill, from, outcome, ended: outcome.then(() => undefined) };
+    this.#capacity.begin(object);
+    const running = { fill, from, outcome: this.#outcomeOf(begun, fill, trace) };
     this.#running.set(id, running);
     return running;
+  }
+
+  /** Sees a fill to its end. Never rejects. */
+  async #outcomeOf(begun: Begun, fill: ObjectFill, trace: TracedFill | undefined): Promise<PlaceOutcome> {
+    const { object } = begun;
+    const failure = await fill.done;
+    this.#running.delete(object.id);
+    this.#capacity.end(object);
+    const how = failure === undefined ? await this.#end(begun, fill) : this.#failed(begun, fill, failure);
+    trace?.end(how, failure);
+    this.#leftBehind.goOn();
+    return how;
   }
 
   /** Serves what was placed. Returns how the placement ended. Never rejects. */

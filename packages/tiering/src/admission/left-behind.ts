@@ -12,7 +12,7 @@ export interface LeftBehindParts {
    * Begins to place an object; `ended` never rejects. Undefined if the object has no place any more,
    * `'behind'` if it has none yet.
    */
-  readonly start: (id: number) => { readonly ended: Promise<void> } | 'behind' | undefined;
+  readonly start: (id: number) => { readonly outcome: Promise<unknown> } | 'behind' | undefined;
 }
 
 /** Objects without a place that are looked at before the event loop gets a turn. */
@@ -84,7 +84,7 @@ export class LeftBehind {
         this.add(id);
         return;
       }
-      if (begun !== undefined) await begun.ended;
+      if (begun !== undefined) await begun.outcome;
       else if (looked % AT_ONCE === 0) await this.#parts.clock.turn();
     }
   }

@@ -18,7 +18,7 @@ export class Arriving {
   readonly bytes: Promise<Uint8Array>;
   readonly ticket: Ticket | undefined;
   readonly #memory: Uint8Array;
-  readonly #waiting = new Set<Waiting>();
+  #waiting: Waiting[] = [];
   #here = 0;
   #failure: { readonly error: unknown } | undefined;
 
@@ -38,7 +38,7 @@ export class Arriving {
       (error: unknown) => {
         this.#failure = { error };
         for (const { fail } of this.#waiting) fail(error);
-        this.#waiting.clear();
+        this.#waiting = [];
         throw error;
       },
     );
@@ -67,16 +67,15 @@ export class Arriving {
       };
       if (until <= this.#here) take();
       else if (this.#failure !== undefined) fail(this.#failure.error);
-      else this.#waiting.add({ until, take, fail });
+      else this.#waiting.push({ until, take, fail });
     });
   }
 
   #arrived(bytes: number): void {
     this.#here = Math.max(this.#here, bytes);
-    for (const waiting of this.#waiting) {
-      if (waiting.until > this.#here) continue;
-      this.#waiting.delete(waiting);
-      waiting.take();
-    }
+    const here = this.#waiting.filter(({ until }) => until <= this.#here);
+    if (here.length === 0) return;
+    this.#waiting = this.#waiting.filter(({ until }) => until > this.#here);
+    for (const { take } of here) take();
   }
 }

@@ -7,7 +7,7 @@ export class Chunks {
   readonly #bytes: number;
   readonly #chunkBytes: number;
   readonly #state: Uint8Array;
-  readonly #sums: BigUint64Array;
+  readonly #sums: bigint[];
   #written = 0;
   #next = 0;
 
@@ -20,7 +20,7 @@ export class Chunks {
     this.#chunkBytes = chunkBytes;
     const count = Math.ceil(bytes / chunkBytes);
     this.#state = new Uint8Array(count);
-    this.#sums = new BigUint64Array(count);
+    this.#sums = new Array<bigint>(count).fill(0n);
   }
 
   get count(): number {
@@ -29,7 +29,7 @@ export class Chunks {
 
   /** XXH64 of each chunk. Complete once all have come. */
   get sums(): bigint[] {
-    return [...this.#sums];
+    return this.#sums.slice();
   }
 
   lengthOf(chunk: number): number {

@@ -15,7 +15,7 @@ import {
 import type { Ticket } from '../source/gate.js';
 import type { Copy, CopyContent, Turn } from '../tier/tier-store.js';
 
-const NOTHING = Promise.resolve(new Uint8Array(0));
+const NOTHING = new Uint8Array(0);
 
 /**
  * Ends the waiting of lanes for memory. One error for all: a new one for each would cost more than all else.
@@ -60,7 +60,9 @@ export class ObjectFill {
    * be.
    */
   readonly #waiting = new Map<number, ((stalled: boolean) => void)[]>();
-  readonly #work = new Set<Promise<void>>();
+  /** Chunks that were asked for and are not settled. */
+  #unsettled = 0;
+  #onSettled: (() => void) | undefined;
   readonly #growing: GrowingCopy;
   /**
    * Bytes of memory for all of the object, where the driver keeps the copy until it is published. Taken with
@@ -136,22 +138,29 @@ export class ObjectFill {
    * bytes of the old one are wiped out.
    */
   async readInto(target: Uint8Array, offset: number, signal: AbortSignal | undefined): Promise<void> {
+    const { chunkBytes } = this.#task.object;
     this.#chunks.goOnFrom(offset + target.byteLength);
-    const filled: Uint8Array[] = [];
-    try {
-      const parts = partsOf(offset, target, this.#task.object.chunkBytes).map((part) =>
-        this.#readPart(part, signal).then(() => void filled.push(part.target)),
-      );
-      await allEnded(parts);
-    } catch (error) {
-      if (isTieredError(error, 'TIERED_SOURCE_CHANGED')) for (const part of filled) part.fill(0);
-      throw error;
-    }
+    const chunk = Math.floor(offset / chunkBytes);
+    if (offset + target.byteLength <= (chunk + 1) * chunkBytes)
+      await this.#readPart({ chunk, start: offset, target }, signal);
+    else await this.#readParts(partsOf(offset, target, chunkBytes), signal);
     signal?.throwIfAborted();
   }
 
+  async #readParts(parts: readonly RangePart[], signal: AbortSignal | undefined): Promise<void> {
+    const filled: Uint8Array[] = [];
+    try {
+      const read = (part: RangePart) =>
+        this.#readPart(part, signal).then(() => void filled.push(part.target));
+      await allEnded(parts.map(read));
+    } catch (error) {
+      if (isTieredError(error, 'TIERED_SOURCE_CHANGED')) for (const target of filled) target.fill(0);
+      throw error;
+    }
+  }
+
   /** Copies a part from its chunk, as soon as the chunk has it. */
-  async #readPart(part: RangePart, signal: AbortSignal | undefined): Promise<void> {
+  #readPart(part: RangePart, signal: AbortSignal | undefined): Promise<void> {
     const { chunk, start, target } = part;
     // Neither a tier nor another chunk can fail a read that the source can serve.
     if (this.#failure !== undefined) return this.#readAlone(part, signal);
@@ -161,25 +170,25 @@ export class ObjectFill {
       arriving.ticket?.promote();
       return raceAbort(this.#copied(arriving, part, signal), signal);
     }
-    const asked = new Promise<() => Promise<void>>((resolve) => {
-      this.#ask(chunk, (stalled) => resolve(this.#howToGoOn(part, signal, stalled)));
+    if (!this.#waiting.has(chunk) && this.#mayAsk(chunk)) {
+      this.#askNow(chunk, false);
+      return raceAbort(this.#goOn(part, signal, false), signal);
+    }
+    const read = new Promise<void>((resolve) => {
+      this.#ask(chunk, (stalled) => resolve(this.#goOn(part, signal, stalled)));
     });
-    const goOn = await raceAbort(asked, signal);
-    return goOn();
+    return raceAbort(read, signal);
   }
 
   /**
-   * Decides how a reader goes on that waited for a chunk to be asked for. It must decide now: later the
-   * memory of the chunk may be another chunk's.
+   * Goes on with a read whose chunk was asked for, or never will be. At once: later the memory of the chunk
+   * may be another chunk's.
    */
-  #howToGoOn(part: RangePart, signal: AbortSignal | undefined, stalled: boolean): () => Promise<void> {
+  #goOn(part: RangePart, signal: AbortSignal | undefined, stalled: boolean): Promise<void> {
     const arriving = this.#arriving.get(part.chunk);
-    if (arriving === undefined)
-      return stalled ? () => this.#readAlone(part, signal) : () => this.#readPart(part, signal);
-    const copied = this.#copied(arriving, part, signal);
-    // Its reader may leave before it awaits this.
-    copied.catch(() => undefined);
-    return () => raceAbort(copied, signal);
+    if (arriving !== undefined) return this.#copied(arriving, part, signal);
+    if (signal?.aborted === true) return Promise.reject(signal.reason as Error);
+    return stalled ? this.#readAlone(part, signal) : this.#readPart(part, signal);
   }
 
   #copied(
@@ -220,33 +229,36 @@ export class ObjectFill {
    */
   #ask(chunk: number, then: (stalled: boolean) => void): void {
     const waiting = this.#waiting.get(chunk);
-    if (waiting !== undefined) {
-      waiting.push(then);
-      return;
-    }
+    if (waiting !== undefined) return void waiting.push(then);
     this.#waiting.set(chunk, [then]);
-    const { budget, readersWait } = this.#parts;
+    this.#stop ??= new AbortController();
+    const options = { isReader: true, signal: this.#stop.signal };
     const ask = (stalled: boolean) => this.#askNow(chunk, stalled);
-    const room = this.#roomFor(chunk);
-    if (!readersWait || this.#reserved > 0 || budget.isFree(room)) ask(false);
-    else {
-      this.#stop ??= new AbortController();
-      const options = { isReader: true, signal: this.#stop.signal };
-      budget.whenRoom(room, ask, options).catch(() => this.#asked(chunk, false));
-    }
+    this.#parts.budget.whenRoom(this.#roomFor(chunk), ask, options).catch(() => this.#asked(chunk, false));
+  }
+
+  /** Whether a chunk that a reader wants may be asked for now. */
+  #mayAsk(chunk: number): boolean {
+    const { budget, readersWait } = this.#parts;
+    return !readersWait || this.#reserved > 0 || budget.isFree(this.#roomFor(chunk));
   }
 
   #askNow(chunk: number, stalled: boolean): void {
-    const isWanted = !stalled && this.#chunks.isMissing(chunk) && this.#failure === undefined;
-    if (isWanted)
-      this.#parts.gate
-        .foreground(() => this.#request(chunk).bytes)
-        .catch((error: unknown) => this.#fail({ error, side: 'source' }));
+    if (!stalled && this.#chunks.isMissing(chunk) && this.#failure === undefined) {
+      try {
+        const { bytes } = this.#request(chunk);
+        // `#settle` sees a failure.
+        this.#parts.gate.foreground(() => bytes).catch(() => undefined);
+      } catch (error) {
+        this.#fail({ error, side: 'source' });
+      }
+    }
     this.#asked(chunk, stalled);
   }
 
   #asked(chunk: number, stalled: boolean): void {
-    const waiting = this.#waiting.get(chunk) ?? [];
+    const waiting = this.#waiting.get(chunk);
+    if (waiting === undefined) return;
     this.#waiting.delete(chunk);
     for (const then of waiting) then(stalled);
   }
@@ -279,7 +291,7 @@ export class ObjectFill {
     if (this.#isBuffered) this.#reserved = bytes;
   }
 
-  /** Asks for a chunk. `#work` holds what happens to it afterwards. */
+  /** Asks for a chunk. `#settle` sees to what happens to it afterwards. */
   #request(chunk: number, ticket?: Ticket): Arriving {
     const { budget, checksum, closing } = this.#parts;
     const { bring, object } = this.#task;
@@ -292,14 +304,7 @@ export class ObjectFill {
       budget.came(memory.byteLength);
     });
     this.#arriving.set(chunk, arriving);
-    const work = this.#settle(chunk, arriving.bytes).finally(() => {
-      this.#arriving.delete(chunk);
-      this.#work.delete(work);
-      // If the chunk did not come, a driver that breaks its contract may still write to the memory.
-      budget.giveBack(memory, arriving.isHere, this.#isKept);
-      if (this.#reserved === 0) budget.release(memory.byteLength);
-    });
-    this.#work.add(work);
+    void this.#settle(chunk, arriving, memory);
     this.#asked(chunk, false);
     // Last, because this may give others memory, and they then ask.
     if (this.#mayLanesGo) this.#laneMayGo?.abort(MAY_GO);
@@ -307,17 +312,28 @@ export class ObjectFill {
     return arriving;
   }
 
-  /** Writes a chunk once it has come, and publishes the copy with the last one. Never rejects. */
-  async #settle(chunk: number, arriving: Promise<Uint8Array>): Promise<void> {
+  /**
+   * Writes a chunk once it has come, publishes the copy with the last one, and gives the memory of the chunk
+   * back. Never rejects.
+   */
+  async #settle(chunk: number, arriving: Arriving, memory: Uint8Array): Promise<void> {
+    const { budget } = this.#parts;
+    this.#unsettled += 1;
     let side: 'source' | 'tier' = 'source';
     try {
-      const bytes = await arriving;
+      await arriving.bytes;
       side = 'tier';
-      if (this.#chunks.count > 1) await this.#write(chunk, bytes);
-      else await this.#writeWhole(bytes);
+      if (this.#chunks.count > 1) await this.#write(chunk, memory);
+      else await this.#writeWhole(memory);
     } catch (error) {
       this.#fail({ error, side });
     }
+    this.#arriving.delete(chunk);
+    // If the chunk did not come, a driver that breaks its contract may still write to the memory.
+    budget.giveBack(memory, arriving.isHere, this.#isKept);
+    if (this.#reserved === 0) budget.release(memory.byteLength);
+    this.#unsettled -= 1;
+    if (this.#unsettled === 0) this.#onSettled?.();
   }
 
   /** Writes one chunk of several, and publishes the copy with the last one. */
@@ -353,10 +369,13 @@ export class ObjectFill {
     const { budget, lanes } = this.#parts;
     // The caller may want a certain chunk first. It receives this fill by a promise of its own.
     await callerHasFill();
-    const count = Math.min(lanes, this.#chunks.count);
-    await Promise.all(Array.from({ length: count }, () => this.#lane()));
-    while (this.#work.size > 0) await Promise.all(this.#work);
-    if (this.#chunks.count === 0) await this.#settle(0, NOTHING);
+    if (this.#missing() !== undefined) {
+      const count = Math.min(lanes, this.#chunks.count);
+      await Promise.all(Array.from({ length: count }, () => this.#lane()));
+    }
+    while (this.#unsettled > 0) await new Promise<void>((resolve) => (this.#onSettled = resolve));
+    if (this.#chunks.count === 0)
+      await this.#writeWhole(NOTHING).catch((error: unknown) => this.#fail({ error, side: 'tier' }));
     await this.#growing.discard();
     if (this.#reserved > 0) budget.release(this.#reserved);
     // A copy that was published is there, whatever failed or was ended meanwhile.

@@ -1,7 +1,69 @@
-import type { Tier } from '@tiered/core';
+import type { OperationOptions, StorageDriver, Tier } from '@tiered/core';
+import type { ObjectWriter, ReadIntoOptions } from '@tiered/core/driver';
 import { copyName, newTag } from '@tiered/core/internal';
 import { OwnQuota } from './own-quota.js';
-import type { Candidate, Claim, Copy, CopyContent, TierStore } from '../tier/tier-store.js';
+import type { Candidate, Claim, Copy, CopyContent, PublishOptions, TierStore } from '../tier/tier-store.js';
+
+/** Bytes of a private tier that belong to a copy on its way. */
+class PrivateClaim implements Claim {
+  readonly store: PrivateStore;
+  readonly #copy: Omit<Copy, 'content'>;
+  readonly #endClaim: () => void;
+
+  constructor(store: PrivateStore, copy: Omit<Copy, 'content'>, endClaim: () => void) {
+    this.store = store;
+    this.#copy = copy;
+    this.#endClaim = endClaim;
+  }
+
+  get name(): string {
+    return this.#copy.name;
+  }
+
+  get bytes(): number {
+    return this.#copy.bytes;
+  }
+
+  get keeps(): boolean {
+    return this.#driver.capabilities.sharedViews;
+  }
+
+  async write(bytes: Uint8Array, content: CopyContent, { turn, signal }: PublishOptions): Promise<Copy> {
+    const options = { size: this.bytes, isGiven: true, signal };
+    await turn(() => this.#driver.write(this.name, bytes, options));
+    return this.#placed(content);
+  }
+
+  create(options: OperationOptions): Promise<ObjectWriter> {
+    return this.#driver.create(this.name, { size: this.bytes, ...options });
+  }
+
+  readInto(target: Uint8Array, options: ReadIntoOptions): Promise<number> {
+    return this.#driver.readInto(this.name, target, options);
+  }
+
+  async publish(writer: ObjectWriter, content: CopyContent, { turn, signal }: PublishOptions): Promise<Copy> {
+    await turn(() => writer.publish({ signal }));
+    return this.#placed(content);
+  }
+
+  async release(): Promise<void> {
+    await this.#driver.delete(this.name, {});
+    this.store.unnamed(this.name);
+    this.#endClaim();
+  }
+
+  #placed(content: CopyContent): Copy {
+    const copy = { ...this.#copy, content };
+    this.#endClaim();
+    this.store.placed(copy);
+    return copy;
+  }
+
+  get #driver(): StorageDriver {
+    return this.store.tier.driver;
+  }
+}
 
 /** The store of a tier that belongs to this process alone and ends with it, such as RAM. */
 export class PrivateStore implements TierStore {
@@ -52,38 +114,24 @@ export class PrivateStore implements TierStore {
 
   claim({ key, version }: Candidate, bytes: number): Claim | undefined {
     if (bytes > this.freeBytes) return undefined;
-    const { driver } = this.tier;
     // The key itself where possible, because then nobody has to keep the name.
     const tag = this.#names.has(key) ? newTag() : undefined;
     const name = tag === undefined ? key : copyName(key, tag);
     this.#names.add(name);
     const end = this.#quota.claim(bytes);
-    const placed = (content: CopyContent) => {
-      end();
-      this.#quota.used += bytes;
-      const copy = { name, tag, key, version, bytes, content, dataset: this.#dataset };
-      this.#copies.set(key, [...(this.#copies.get(key) ?? []), copy]);
-      return copy;
-    };
-    return {
-      store: this,
-      name,
-      bytes,
-      keeps: driver.capabilities.sharedViews,
-      write: (data, content, { turn, signal }) =>
-        turn(() => driver.write(name, data, { size: bytes, isGiven: true, signal })).then(() =>
-          placed(content),
-        ),
-      create: (options) => driver.create(name, { size: bytes, ...options }),
-      readInto: (target, options) => driver.readInto(name, target, options),
-      publish: (writer, content, { turn, signal }) =>
-        turn(() => writer.publish({ signal })).then(() => placed(content)),
-      release: async () => {
-        await driver.delete(name, {});
-        this.#names.delete(name);
-        end();
-      },
-    };
+    return new PrivateClaim(this, { key, version, dataset: this.#dataset, name, tag, bytes }, end);
+  }
+
+  /** Enters a copy that was claimed, and is there now. */
+  placed(copy: Copy): void {
+    this.#quota.used += copy.bytes;
+    const others = this.#copies.get(copy.key);
+    this.#copies.set(copy.key, others === undefined ? [copy] : [...others, copy]);
+  }
+
+  /** The name of a copy that did not come is free again. */
+  unnamed(name: string): void {
+    this.#names.delete(name);
   }
 
   async find(key: string): Promise<readonly Copy[]> {

@@ -61,7 +61,7 @@ export function lowered(quota: {
 }
 
 /** Does something at the first call, and nothing at any other. */
-export function once(work: () => void): () => void {
+function once(work: () => void): () => void {
   let isDone = false;
   return () => {
     if (!isDone) work();

@@ -1,7 +1,7 @@
-import { invariant, onAbort, SEGMENT_BYTES } from '@tiered/core/internal';
+import { onAbort, SEGMENT_BYTES } from '@tiered/core/internal';
 import type { FlushUrgency } from '../../memory/flush-urgency.js';
 import { notCurrentError } from '../../tier/errors.js';
-import { once } from '../own-quota.js';
+import { PackedClaim } from './packed-claim.js';
 import { aligned, Segment, type PackedCopy, type SegmentParts } from './segment.js';
 import type { Candidate, Claim, Copy, RewrittenCopy } from '../../tier/tier-store.js';
 
@@ -88,6 +88,7 @@ export class Packing {
   #open: Gathering | undefined;
   #claims = 0;
   #isClosed = false;
+  readonly #gatherIn = (copy: PackedCopy) => this.#add(copy);
 
   constructor(parts: PackingParts) {
     this.#parts = parts;
@@ -114,33 +115,8 @@ export class Packing {
 
   /** A claim for a copy whose room was taken from the lease. */
   claim(object: Candidate, bytes: number, room: number): Claim {
-    const { store, lease } = this.#parts;
-    const { driver } = store.tier;
     this.#claims += 1;
-    let packed: PackedCopy | undefined;
-    const giveBack = once(() => lease.giveBack(room));
-    return {
-      store,
-      // Different from the name of any file.
-      name: `%packing/${this.#claims}`,
-      bytes,
-      gathers: true,
-      write: (data, content) =>
-        new Promise<Copy>((resolve, reject) => {
-          packed = { object, data, content, room, resolve, reject };
-          this.#add(packed);
-        }),
-      create: inParts,
-      publish: inParts,
-      readInto: async (target, { offset, signal }) => {
-        const { file, base } = packed?.segment?.placeOf(packed) ?? { file: '', base: 0 };
-        return driver.readInto(file, target, { offset: base + offset, signal });
-      },
-      release: async () => {
-        if (packed === undefined) giveBack();
-        else await packed.segment?.release(packed);
-      },
-    };
+    return new PackedClaim(this.#parts, object, bytes, room, this.#claims, this.#gatherIn);
   }
 
   /** Bytes that copies take in a new segment. */
@@ -271,9 +247,4 @@ export class Packing {
       reject(notCurrentError(store.tier));
     }
   }
-}
-
-/** Packed copies have one chunk. */
-async function inParts(): Promise<never> {
-  invariant(false, 'a copy that is packed is written in parts');
 }

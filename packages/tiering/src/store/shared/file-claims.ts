@@ -1,3 +1,5 @@
+import type { OperationOptions, StorageDriver } from '@tiered/core';
+import type { ObjectWriter, ReadIntoOptions } from '@tiered/core/driver';
 import { copyName, newTag, raceAbort, type Checksum } from '@tiered/core/internal';
 import { notCurrentError, takenError, takenForDeadError } from '../../tier/errors.js';
 import { packSums } from '../../index/copy-record.js';
@@ -28,13 +30,7 @@ export interface FileClaimsParts {
   readonly deleteFile: (name: string, ref: CopyRef) => Promise<void>;
 }
 
-/** A claim, and whether the index has recorded it. */
-interface Recorded {
-  readonly row: ClaimRow;
-  readonly isRecorded: Promise<boolean>;
-}
-
-/** Copies on their way to a tier that get a file of their own. */
+/** Claims of copies that get a file of their own. */
 export class FileClaims {
   readonly #parts: FileClaimsParts;
 
@@ -44,10 +40,8 @@ export class FileClaims {
 
   /** As `TierStore.claim`. */
   claim({ key, version, size, chunkBytes }: Candidate, bytes: number): Claim | 'later' | undefined {
-    const { store, writer, lease, datasetNumber: dataset, take } = this.#parts;
-    const { driver } = store.tier;
+    const { writer, lease, datasetNumber: dataset, take } = this.#parts;
     const tag = newTag();
-    const name = copyName(key, tag);
     const occupied = lease.occupied(bytes);
     const isTaken = take(occupied + lease.directories(key));
     if (isTaken !== true) return isTaken;
@@ -56,39 +50,77 @@ export class FileClaims {
     // worth a transaction.
     const isRecorded = writer.claim(row);
     if (bytes > chunkBytes) writer.write();
-    const claimed = { row, isRecorded };
     // Awaited when the copy is published.
-    claimed.isRecorded.catch(() => undefined);
-    return {
-      store,
-      name,
-      bytes,
-      write: (data, content, options) =>
-        this.#moveIn(claimed, content, options, () =>
-          driver.write(name, data, { size: bytes, signal: options.signal }),
-        ),
-      create: (options) => driver.create(name, { size: bytes, ...options }),
-      readInto: (target, options) => driver.readInto(name, target, options),
-      publish: (file, content, options) =>
-        this.#moveIn(claimed, content, options, () => file.publish({ signal: options.signal })),
-      release: () => this.#release(claimed, name),
-    };
+    isRecorded.catch(() => undefined);
+    return new FileClaim(this.#parts, row, isRecorded);
+  }
+}
+
+/** A copy on its way to a file of its own. */
+class FileClaim implements Claim {
+  readonly name: string;
+  readonly #parts: FileClaimsParts;
+  readonly #row: ClaimRow;
+  readonly #isRecorded: Promise<boolean>;
+
+  /** @param isRecorded Whether the index has recorded the claim. */
+  constructor(parts: FileClaimsParts, row: ClaimRow, isRecorded: Promise<boolean>) {
+    this.name = copyName(row.key, row.tag);
+    this.#parts = parts;
+    this.#row = row;
+    this.#isRecorded = isRecorded;
+  }
+
+  get store(): TierStore {
+    return this.#parts.store;
+  }
+
+  get bytes(): number {
+    return this.#row.bytes;
+  }
+
+  write(data: Uint8Array, content: CopyContent, options: PublishOptions): Promise<Copy> {
+    const { bytes: size } = this;
+    return this.#moveIn(content, options, () =>
+      this.#driver.write(this.name, data, { size, signal: options.signal }),
+    );
+  }
+
+  create(options: OperationOptions): Promise<ObjectWriter> {
+    return this.#driver.create(this.name, { size: this.bytes, ...options });
+  }
+
+  readInto(target: Uint8Array, options: ReadIntoOptions): Promise<number> {
+    return this.#driver.readInto(this.name, target, options);
+  }
+
+  publish(file: ObjectWriter, content: CopyContent, options: PublishOptions): Promise<Copy> {
+    return this.#moveIn(content, options, () => file.publish({ signal: options.signal }));
+  }
+
+  async release(): Promise<void> {
+    const { store, deleteFile } = this.#parts;
+    if (!(await this.#isRecorded.catch(() => false))) return;
+    // Also if others took this process for dead: nobody else would find what it published after they
+    // cleared up.
+    if (!(await store.isCurrent())) await this.#driver.delete(this.name, {});
+    // If this fails, the caller tries again.
+    else await deleteFile(this.name, this.#row);
   }
 
   async #moveIn(
-    { row, isRecorded }: Recorded,
     content: CopyContent,
     { turn, signal }: PublishOptions,
     move: () => Promise<void>,
   ): Promise<Copy> {
     const { store } = this.#parts;
-    if (!(await raceAbort(isRecorded, signal)))
-      throw (await store.isCurrent()) ? takenError(store.tier, row.key) : takenForDeadError(store.tier);
+    if (!(await raceAbort(this.#isRecorded, signal)))
+      throw (await store.isCurrent()) ? takenError(store.tier, this.#row.key) : takenForDeadError(store.tier);
     if (!store.current) throw notCurrentError(store.tier);
     return turn(async () => {
       await move();
       // In the same turn: if the storage is full, everything that is there and not recorded is lost.
-      const copy = await this.#placed(row, content);
+      const copy = await this.#placed(content);
       // An index that was begun meanwhile may have been completed before the file was there. The record looks
       // which index is there. The caller that gets this error removes the file.
       if (!store.current) throw notCurrentError(store.tier);
@@ -96,24 +128,18 @@ export class FileClaims {
     });
   }
 
-  async #placed(row: ClaimRow, content: CopyContent): Promise<Copy> {
+  async #placed(content: CopyContent): Promise<Copy> {
     const { store, writer, checksum, dataset } = this.#parts;
+    const row = this.#row;
     const chunk = content.chunkBytes;
     const sums = packSums({ ...row, chunk }, content.sums, checksum);
     if (!(await writer.placed({ ...row, chunk, sums }))) throw takenForDeadError(store.tier);
     const { key, version, bytes, tag } = row;
     const placed: CopyRow = { ...row, chunk, sums, member: undefined, seq: 0 };
-    return { name: copyName(key, tag), tag, key, version, bytes, content, dataset, row: placed };
+    return { name: this.name, tag, key, version, bytes, content, dataset, row: placed };
   }
 
-  async #release({ row, isRecorded }: Recorded, name: string): Promise<void> {
-    const { store, deleteFile } = this.#parts;
-    if (await isRecorded.catch(() => false)) {
-      // Also if others took this process for dead: nobody else would find what it published after they
-      // cleared up.
-      if (!(await store.isCurrent())) await store.tier.driver.delete(name, {});
-      // If this fails, the caller tries again.
-      else await deleteFile(name, row);
-    }
+  get #driver(): StorageDriver {
+    return this.store.tier.driver;
   }
 }

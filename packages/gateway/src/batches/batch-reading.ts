@@ -110,7 +110,8 @@ export class BatchReading implements OpenObject {
       return;
     }
     const { object, length } = await entry.found;
-    const header = headerOf({ path: name, size: length, mtime: modifiedOf(object) });
+    const etag = this.#request.withEtags ? object.etag : undefined;
+    const header = headerOf({ path: name, size: length, mtime: modifiedOf(object), etag });
     this.#from = slowerOf(this.#from, entry.from);
     if (first === undefined) yield header;
     else if (length <= LEAST_PIECE) yield Buffer.concat([header, first, paddingOf(length)]);

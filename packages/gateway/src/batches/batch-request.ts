@@ -4,6 +4,12 @@ import { S3Error } from '../protocol/s3-error.js';
 /** Where requests for many objects go, in the form of GetBatch of AIStore. Behind it may be a bucket. */
 const PATH = { bucket: 'v1', key: 'ml/moss' } as const;
 
+/** The headers by which each answer says where batches are, so that no client has to try. */
+export const BATCHES_HERE: readonly string[] = ['x-tiered-batch', `/${PATH.bucket}/${PATH.key}`];
+
+/** The header of a request for a batch that asks for the ETag of each entry. */
+export const WITH_ETAGS = 'x-tiered-etags';
+
 /** What a request for many objects has of those of S3. */
 export interface BatchTarget {
   /** The bucket of items that name none. Empty: each has to name one. */
@@ -27,6 +33,8 @@ export interface BatchRequest {
   readonly items: readonly BatchItem[];
   /** Whether an item that is missing is an empty entry of the answer. Otherwise it is the answer's error. */
   readonly keepsOn: boolean;
+  /** Whether each entry has the ETag of its object. */
+  readonly withEtags: boolean;
 }
 
 /**
@@ -37,6 +45,13 @@ export function asBatch({ bucket, key }: { bucket: string; key: string }): Batch
   if (bucket !== PATH.bucket || !`${key}/`.startsWith(`${PATH.key}/`)) return undefined;
   const named = key.slice(PATH.key.length + 1).replace(/\/$/, '');
   return named.includes('/') ? undefined : { bucket: named };
+}
+
+/** What the body of a request for many objects does not say. */
+export interface BatchOptions {
+  /** Items that there may be. */
+  readonly most: number;
+  readonly withEtags: boolean;
 }
 
 const none = z.literal('').optional();
@@ -65,10 +80,13 @@ const ITEM = z
 /**
  * Parses the body of a request for many objects. The first thing that is wrong ends it, so that a body costs
  * no more than its bytes.
- * @param most Items.
  * @throws S3Error 400 `InvalidRequest` that names the field.
  */
-export function parseBatch(body: Uint8Array, target: BatchTarget, most: number): BatchRequest {
+export function parseBatch(
+  body: Uint8Array,
+  target: BatchTarget,
+  { most, withEtags }: BatchOptions,
+): BatchRequest {
   const { in: wanted, coer, onob } = parsed(REQUEST, jsonIn(body));
   if (wanted.length > most) throw invalid(`"in" may have ${most} items`);
   const items = wanted.map((one, index) => {
@@ -77,7 +95,7 @@ export function parseBatch(body: Uint8Array, target: BatchTarget, most: number):
     if (from === '') throw invalid('"bucket" of each item is needed, where the path names none');
     return { bucket: from, key, start, length, name: onob ? key : `${from}/${key}` };
   });
-  return { items, keepsOn: coer };
+  return { items, keepsOn: coer, withEtags };
 }
 
 function parsed<T>(schema: z.ZodType<T>, value: unknown, before = ''): T {

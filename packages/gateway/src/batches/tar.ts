@@ -14,15 +14,21 @@ export interface TarEntry {
   /** Bytes. */
   readonly size: number;
   readonly mtime: Date;
+  /** Undefined where nobody asks for it. */
+  readonly etag?: string | undefined;
 }
 
-/** Makes the header of an entry, or both, if its name or size needs one of pax. */
-export function headerOf(entry: TarEntry): Uint8Array {
-  const about = { ...entry, mode: 0o644, uid: 0, gid: 0 };
-  const needsPax = Buffer.byteLength(entry.path) >= LONG;
-  const header = new Header({ ...about, path: needsPax ? 'path-in-pax-header' : entry.path, type: 'File' });
+/**
+ * Makes the header of an entry, or both, if its name, its size or an ETag needs one of pax. The ETag is the
+ * `comment` there, which all readers of tar let pass. It costs 1024 bytes.
+ */
+export function headerOf({ path, size, mtime, etag }: TarEntry): Uint8Array {
+  const about = { path, size, mtime, mode: 0o644, uid: 0, gid: 0 };
+  const needsPax = etag !== undefined || Buffer.byteLength(path) >= LONG;
+  const header = new Header({ ...about, path: needsPax ? 'path-in-pax-header' : path, type: 'File' });
   const block = Buffer.alloc(BLOCK);
-  return header.encode(block) || needsPax ? Buffer.concat([new Pax(about).encode(), block]) : block;
+  if (!header.encode(block) && !needsPax) return block;
+  return Buffer.concat([new Pax(etag === undefined ? about : { ...about, comment: etag }).encode(), block]);
 }
 
 /** Makes what fills the last block of an entry. */

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { BATCHES_HERE } from '../batches/batch-request.js';
 import { errorAnswer, lengthHeaders, type Answer } from '../protocol/answers.js';
 import { S3Error } from '../protocol/s3-error.js';
 import type { OpenObject } from '../reads/read-storage.js';
@@ -127,6 +128,7 @@ export class Exchange {
     const headers = [
       ...['Date', new Date(now()).toUTCString(), 'Server', 'tiered', 'x-amz-request-id', requestId],
       ...['Server-Timing', `tiered;dur=${this.#beganMs}`],
+      ...BATCHES_HERE,
       ...(from === undefined ? [] : ['x-tiered-from', from]),
       ...(isLast() ? ['Connection', 'close'] : []),
     ];

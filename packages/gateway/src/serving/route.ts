@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { BatchReading } from '../batches/batch-reading.js';
-import { asBatch, parseBatch, type BatchTarget } from '../batches/batch-request.js';
+import { asBatch, parseBatch, WITH_ETAGS, type BatchTarget } from '../batches/batch-request.js';
 import type { HierarchyStorage } from '../hierarchy/hierarchy-storage.js';
 import type { HierarchyObject } from '../hierarchy/parts.js';
 import type { Answer } from '../protocol/answers.js';
@@ -90,7 +90,8 @@ async function getBatch(
   if (httpVersion === '1.0') throw needsChunks();
   const body = await parts.body(limits.batchBytes);
   checkHash(body, target.headers, credentials !== undefined);
-  const request = parseBatch(body, batch, limits.batchItems);
+  const withEtags = target.headers[WITH_ETAGS] !== undefined;
+  const request = parseBatch(body, batch, { most: limits.batchItems, withEtags });
   return {
     answer: { status: 200, headers: ['Content-Type', 'application/x-tar'], isOfAnyLength: true },
     body: new BatchReading(buckets, request, { signal, onlyIfCached: isOnlyIfCached(target) }),

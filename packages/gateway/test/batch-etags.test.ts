@@ -1,0 +1,65 @@
+import { someBytes } from '@tiered/core/testing';
+import type { ReadEntry } from 'tar/read-entry';
+import { list } from 'tar/list';
+import { describe, expect, it } from 'vitest';
+import { batchOf } from './batch-helpers.js';
+import { BUCKET, gatewayOn, onSource, send, sourceOf } from './helpers.js';
+
+const LONG = 'é'.repeat(100);
+const OBJECTS = { a: someBytes(10, 1), [LONG]: someBytes(600, 2), empty: someBytes(0, 0) };
+const ITEMS = ['a', LONG, 'missing', 'empty', 'a'].map((objname) => ({ objname }));
+const ASKED = { headers: { 'x-tiered-etags': '1' } };
+
+function served() {
+  return sourceOf(OBJECTS)
+    .then(onSource)
+    .then((hierarchy) => gatewayOn(hierarchy));
+}
+
+/** The names of a tar's entries, with what is said beside them. */
+async function commentsOf(tar: Uint8Array): Promise<(readonly [string, string | undefined])[]> {
+  const found: (readonly [string, string | undefined])[] = [];
+  const onReadEntry = ({ path, extended }: ReadEntry) => found.push([path, extended?.comment]);
+  const parser = list({ strict: true, onReadEntry: (entry) => void onReadEntry(entry) });
+  await new Promise((resolve, reject) => {
+    parser.on('error', reject);
+    parser.on('end', resolve).end(Buffer.from(tar));
+  });
+  return found;
+}
+
+describe('the ETags of a batch', () => {
+  it('[X1] are those of the objects, for who asks', async () => {
+    const gateway = await served();
+    const etagOf = async (key: string) =>
+      (await send(gateway, `/${BUCKET}/${encodeURIComponent(key)}`)).headers.etag;
+    const { body } = await batchOf(gateway, ITEMS, { onob: true }, ASKED);
+    const [a, long, empty] = await Promise.all(['a', LONG, 'empty'].map(etagOf));
+    expect(await commentsOf(body)).toEqual([
+      ['a', a],
+      [LONG, long],
+      ['__404__/missing', undefined],
+      ['empty', empty],
+      ['a', a],
+    ]);
+  });
+
+  it('cost those 1024 bytes an entry, and nobody else', async () => {
+    const gateway = await served();
+    const bytesOf = async (request: typeof ASKED | undefined) =>
+      (await batchOf(gateway, ITEMS, {}, request)).body.byteLength;
+    // The long name needs a header of pax anyway.
+    expect((await bytesOf(ASKED)) - (await bytesOf(undefined))).toBe(3 * 1024);
+    const { body } = await batchOf(gateway, ITEMS, {});
+    expect((await commentsOf(body)).map(([, comment]) => comment)).toEqual(ITEMS.map(() => undefined));
+  });
+});
+
+describe('each answer', () => {
+  it.each(['/', `/${BUCKET}?list-type=2`, `/${BUCKET}/a`, `/${BUCKET}/missing`, '/unknown'])(
+    'says where batches are: that to %s',
+    async (target) => {
+      expect((await send(await served(), target)).headers['x-tiered-batch']).toBe('/v1/ml/moss');
+    },
+  );
+});

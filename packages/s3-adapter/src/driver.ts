@@ -2,16 +2,20 @@ import type { ListOptions, ObjectStat, OperationOptions } from '@tiered/core';
 import {
   BaseDriver,
   checkedPieces,
+  inSingleRanges,
   type Operation,
   type ReadIntoOptions,
   type ReadOptions,
+  type ReadOutcome,
+  type ReadRequest,
   type WriteData,
   type WriteOptions,
 } from '@tiered/core/driver';
-import { gathered, memoryFor, notOpenError } from '@tiered/core/internal';
+import { gathered, memoryFor, notOpenError, readOutcome } from '@tiered/core/internal';
 import { assertAbsent, MOST_IF_ABSENT, tooLargeIfAbsent, writeIfAbsent } from './operations/absent-writes.js';
 import { etagOf, headerOf, lengthOf } from './http/answers.js';
 import { S3Client } from './http/client.js';
+import { BatchReader } from './operations/batch-reader.js';
 import { Deletes } from './operations/deletes.js';
 import { resolveEndpoint, type Endpoint } from './http/endpoint.js';
 import { explained } from './errors.js';
@@ -25,6 +29,7 @@ import { RangeReader } from './operations/range-reader.js';
 interface Opened {
   readonly client: S3Client;
   readonly reader: RangeReader;
+  readonly batches: BatchReader;
   readonly deletes: Deletes;
 }
 
@@ -86,6 +91,7 @@ export class S3Driver extends BaseDriver {
     this.#opened = {
       client,
       reader: new RangeReader(client, this.#options.chunk),
+      batches: new BatchReader(client),
       deletes: new Deletes(client, this.#options.clock),
     };
   }
@@ -154,6 +160,28 @@ export class S3Driver extends BaseDriver {
     options: ReadIntoOptions,
   ): Promise<number> {
     return this.#read(key, () => target, { ...options, length: target.byteLength });
+  }
+
+  /**
+   * Makes a `readInto` for each range, except at an endpoint that gives many objects in one answer. That is
+   * the gateway of tiered. It says so in a header of each answer (`x-tiered-batch`), and no other server is
+   * asked. There, up to 256 ranges of up to 1 MiB each cost one request, and 16 MiB of them at most. What
+   * such an answer does not give exactly as it was asked for is read singly: objects that are missing, of
+   * another version or too short for the target, and all that was not there when the answer broke off. So
+   * outcomes are those of single reads. An abort closes the connections.
+   */
+  override async readMany(
+    requests: readonly ReadRequest[],
+    options: OperationOptions,
+  ): Promise<readonly ReadOutcome[]> {
+    const batches = this.#opened?.batches;
+    if (batches?.isOffered !== true) return super.readMany(requests, options);
+    const { signal } = options;
+    const { requests: ranges, join } = inSingleRanges(requests);
+    const reads = ranges.map((range) => ({ ...range, objectKey: this.#objectKey(range.key) }));
+    const readOne = ({ key, target, offset, version }: ReadRequest): Promise<ReadOutcome> =>
+      readOutcome(this.readInto(key, target, { offset, version, signal }));
+    return join(await batches.readMany(reads, readOne, signal));
   }
 
   /**

@@ -1,9 +1,9 @@
 import { Random, type Clock } from '@tiered/core';
 import type { Dispatcher } from 'undici';
-import { LARGEST_ANSWER_BYTES, type Answer } from './answers.js';
+import { headerOf, LARGEST_ANSWER_BYTES, type Answer } from './answers.js';
 import { Connection } from './connection.js';
 import { CredentialStore, type S3Credentials } from './credentials.js';
-import type { Endpoint } from './endpoint.js';
+import { BATCH_PATH, type Endpoint, type RequestPlace } from './endpoint.js';
 import type { Sink } from './exchange.js';
 import { Failure } from './failure.js';
 import { encodeKey, encodeQuery } from './keys.js';
@@ -17,6 +17,8 @@ export interface S3Request {
   readonly method: Dispatcher.HttpMethod;
   /** The key of the object; undefined for the bucket. */
   readonly key?: string | undefined;
+  /** Whether it is for many objects. Then it has no key. Default: false. */
+  readonly isBatch?: boolean | undefined;
   readonly query?: Readonly<Record<string, string>> | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: Uint8Array | undefined;
@@ -54,6 +56,7 @@ export class S3Client {
   readonly #leastBytesPerSecond: number;
   readonly #firstAttempts: number;
   #hasAnswered = false;
+  #offersBatches = false;
 
   constructor(endpoint: Endpoint, options: CheckedS3Options) {
     const { headers, credentials, profile, clock, concurrency, timeoutMs, deadlineMs } = options;
@@ -88,6 +91,11 @@ export class S3Client {
     return this.#limiter.concurrency;
   }
 
+  /** Whether the server's last answer said that it gives many objects in one. */
+  get offersBatches(): boolean {
+    return this.#offersBatches;
+  }
+
   /** Makes a request, in as many attempts as it takes, and returns its whole answer. */
   request(request: S3Request, signal: AbortSignal | undefined): Promise<Answer> {
     return this.retry(signal, () => this.send(request, undefined, signal));
@@ -104,6 +112,11 @@ export class S3Client {
       limiter: this.#limiter,
     };
     return withRetries(retries, signal, attempt);
+  }
+
+  /** As `retry`, with one attempt. */
+  once<T>(signal: AbortSignal | undefined, attempt: () => Promise<T>): Promise<T> {
+    return this.#limiter.run(signal, attempt);
   }
 
   /**
@@ -135,17 +148,23 @@ export class S3Client {
     return hasExpired && this.#credentials.discard(credentials);
   }
 
+  #placeOf({ key, isBatch = false }: S3Request): RequestPlace {
+    const { host, basePath, batches } = this.#endpoint;
+    if (isBatch) return batches;
+    const slash = key === undefined && basePath !== '' ? '' : '/';
+    return { host, path: `${basePath}${slash}${encodeKey(key ?? '')}` };
+  }
+
   async #sendAs(
     credentials: S3Credentials | undefined,
     request: S3Request,
     sink: Sink | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Answer> {
-    const { method, key, query = {}, headers, body, workMs = 0, isAwaited = false } = request;
+    const { method, query = {}, headers, body, workMs = 0, isAwaited = false } = request;
     const { answerBytes = LARGEST_ANSWER_BYTES } = request;
-    const { basePath } = this.#endpoint;
-    const path = `${basePath}${key === undefined && basePath !== '' ? '' : '/'}${encodeKey(key ?? '')}`;
-    const all = { ...this.#headers, ...headers };
+    const { host, path } = this.#placeOf(request);
+    const all = { ...this.#headers, ...headers, host };
     const signed =
       credentials === undefined
         ? all
@@ -157,6 +176,7 @@ export class S3Client {
     try {
       const answer = await this.#connection.send(wire, sink, isAwaited ? undefined : signal);
       this.#hasAnswered = true;
+      this.#offersBatches = headerOf(answer.headers, 'x-tiered-batch') === BATCH_PATH;
       return answer;
     } catch (error) {
       if (error instanceof Failure && error.details.status !== undefined) this.#hasAnswered = true;

@@ -9,6 +9,16 @@ export interface EndpointOptions {
   readonly pathStyle?: boolean | undefined;
 }
 
+/** A place that is neither the bucket nor an object. */
+export interface RequestPlace {
+  /** As the Host header has it. */
+  readonly host: string;
+  readonly path: string;
+}
+
+/** The path of GetBatch of AIStore. Behind it stands the bucket. */
+export const BATCH_PATH = '/v1/ml/moss';
+
 /** Where requests go. */
 export interface Endpoint {
   readonly bucket: string;
@@ -21,6 +31,8 @@ export interface Endpoint {
   readonly protocol: string;
   /** What stands before `/KEY` in a path; without a slash at its end. */
   readonly basePath: string;
+  /** Where an endpoint that gives many objects in one answer takes the requests for these. */
+  readonly batches: RequestPlace;
   /** Where objects are, for people and for comparing; see `StorageDriver.location`. */
   readonly location: string;
 }
@@ -41,6 +53,7 @@ export function resolveEndpoint(
   const url = own === undefined ? awsEndpoint(region) : parseEndpoint(field, own);
   const isAws = own === undefined || /\.amazonaws\.com(\.cn)?$/.test(url.hostname);
   const pathStyle = options.pathStyle ?? (!isAws || bucket.includes('.'));
+  const { host } = url;
   if (!pathStyle) {
     if (!/^[a-z0-9][a-z0-9.-]*$/.test(bucket))
       throw configError('bucket', 'a bucket that can stand in a host name, or pathStyle: true', bucket);
@@ -55,6 +68,7 @@ export function resolveEndpoint(
     hostname: url.hostname,
     protocol: url.protocol,
     basePath: pathStyle ? `${directory}/${bucket}` : directory,
+    batches: { host, path: `${directory}${BATCH_PATH}/${bucket}` },
     location: isAws
       ? `s3://${bucket}/${prefix}`
       : `${url.origin}${directory}/${pathStyle ? `${bucket}/` : ''}${prefix}`,

@@ -11,6 +11,7 @@ export interface Signable {
   /** Encoded. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
+  /** With that of the host. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | undefined;
 }
@@ -36,7 +37,7 @@ export class Signer {
   /** The headers of the request, signed. */
   async sign(request: Signable, credentials: S3Credentials): Promise<Readonly<Record<string, string>>> {
     const { method, path, query, headers, body } = request;
-    const { host, hostname, protocol } = this.#endpoint;
+    const { hostname, protocol } = this.#endpoint;
     const signed = await this.#signatureFor(credentials).sign(
       {
         method,
@@ -46,7 +47,6 @@ export class Signer {
         query: { ...query },
         headers: {
           ...headers,
-          host,
           'x-amz-content-sha256':
             body === undefined ? EMPTY_SHA256 : createHash('sha256').update(body).digest('hex'),
         },

@@ -5,6 +5,7 @@
 export { type S3Credentials } from './protocol/authentication.js';
 export { accessLogLine, type AccessLogEntry } from './serving/access-log.js';
 export { Gateway, type GatewayStats } from './serving/gateway.js';
+export { mergedMetrics, type GatewayMetrics } from './serving/merged-metrics.js';
 export {
   type GatewayBucket,
   type GatewayLimits,

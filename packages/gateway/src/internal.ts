@@ -32,3 +32,5 @@ export {
 } from './reads/page.js';
 export { type OpenObject, type ReadStorage } from './reads/read-storage.js';
 export { isLoopback } from './serving/options.js';
+export { endedMetrics } from './serving/merged-metrics.js';
+export { WatchServer } from './serving/watch-server.js';

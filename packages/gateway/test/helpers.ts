@@ -126,7 +126,7 @@ export function codeIn({ body }: RawAnswer): string | undefined {
 }
 
 /** A connection, over which a text was sent if one is given. */
-export function connectionTo({ endpoint }: Gateway, text?: string): Socket {
+export function connectionTo({ endpoint }: Pick<Gateway, 'endpoint'>, text?: string): Socket {
   const socket = connect(Number(new URL(endpoint).port), '127.0.0.1');
   // What the gateway cuts off is an error of the connection, or its end.
   socket.on('error', () => undefined);

@@ -1,4 +1,5 @@
-import { accessLogLine, type AccessLogEntry } from '@tiered/gateway';
+import { accessLogLine, mergedMetrics, type AccessLogEntry } from '@tiered/gateway';
+import { endedMetrics } from '@tiered/gateway/internal';
 import { describe, expect, it } from 'vitest';
 import { BUCKET, codeIn, CREDENTIALS, gatewayOn, hierarchyOn, send, sourceOf } from './helpers.js';
 
@@ -29,6 +30,29 @@ describe('the port for those who watch', () => {
     );
     expect((await send(watched, '/')).status).toBe(404);
     expect((await send(watched, '/healthz', { method: 'POST' })).status).toBe(405);
+  });
+
+  it('has one text of several gateways, and the counts of those that have ended', async () => {
+    const source = await sourceOf({ k: Buffer.from('hello') });
+    const told = [];
+    for (let i = 0; i < 2; i++) {
+      const gateway = await gatewayOn(await hierarchyOn(source));
+      await send(gateway, TARGET);
+      told.push(await gateway.metrics());
+    }
+    const answers = 'tiered_gateway_answers_total{operation="GetObject",status="200"} 2';
+    expect((await mergedMetrics(told)).split('\n')).toEqual(
+      expect.arrayContaining([
+        answers,
+        'tiered_gateway_began_seconds_count{from="source"} 2',
+        `tiered_objects{bucket="${BUCKET}"} 1`,
+        `tiered_tier_quota_bytes{bucket="${BUCKET}",level="0"} ${2 * 64 * 2 ** 20}`,
+        `tiered_tier_in_service{bucket="${BUCKET}",level="0"} 1`,
+      ]),
+    );
+    const ended = await mergedMetrics([await endedMetrics(told)]);
+    expect(ended.split('\n')).toContain(answers);
+    expect(ended).not.toContain('tiered_gateway_connections');
   });
 
   it('says that it is not ready once a hierarchy was closed', async () => {

@@ -6,8 +6,10 @@ import { HierarchyStorage } from '../hierarchy/hierarchy-storage.js';
 import { ReadWatch } from '../hierarchy/levels.js';
 import { PieceMemory } from '../hierarchy/piece-memory.js';
 import { readBody } from '../protocol/bodies.js';
+import { boundConnections } from './connections.js';
 import { Exchange } from './exchange.js';
 import { listening } from './listening.js';
+import type { GatewayMetrics } from './merged-metrics.js';
 import { Metrics } from './metrics.js';
 import { checkedOptions, type CheckedOptions, type GatewayOptions } from './options.js';
 import { route } from './route.js';
@@ -40,7 +42,7 @@ export class Gateway implements AsyncDisposable {
   readonly #metrics: Metrics;
   readonly #buckets: ReadonlyMap<string, HierarchyStorage>;
   readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
+  readonly #sockets: ReadonlySet<Socket>;
   /** By connection, what its requests wait for. */
   readonly #turns = new WeakMap<Socket, Promise<void>>();
   /** Aborts when answers under way have had their time. */
@@ -95,10 +97,11 @@ export class Gateway implements AsyncDisposable {
       heldBytes: () => this.#memory.held,
     });
     this.#server = this.#makeServer();
+    this.#sockets = boundConnections(this.#server, limits.connections, () => this.#metrics.refused());
   }
 
   #makeServer(): Server {
-    const { connections, headerBytes, headersMs, requestMs, idleMs } = this.#options.limits;
+    const { headerBytes, headersMs, requestMs, idleMs } = this.#options.limits;
     const server = createServer({
       maxHeaderSize: headerBytes,
       headersTimeout: Math.min(headersMs, requestMs),
@@ -108,12 +111,6 @@ export class Gateway implements AsyncDisposable {
       // A host that vanished is noticed in the end, whatever is under way.
       keepAlive: true,
     });
-    server.maxConnections = connections;
-    server.on('connection', (socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-    });
-    server.on('drop', () => this.#metrics.refused());
     server.on('request', (message, response) => this.#take(message, response));
     // The client waits before it sends a body. It is told to go on where the body is read.
     server.on('checkContinue', (message, response) => this.#take(message, response));
@@ -127,7 +124,7 @@ export class Gateway implements AsyncDisposable {
         host: metrics.host ?? host,
         port: metrics.port,
         token: metrics.token,
-        metrics: this.#metrics,
+        metrics: () => this.#metrics.text(),
         isReady: () => this.#closed === undefined && this.#closedBuckets === 0,
       });
     }
@@ -152,6 +149,14 @@ export class Gateway implements AsyncDisposable {
       heldBytes: this.#memory.held,
       mostHeldBytes: this.#memory.most,
     };
+  }
+
+  /**
+   * Returns what `/metrics` tells, for programs whose processes listen at one port: `mergedMetrics` makes one
+   * text of what all of them tell. Cheap.
+   */
+  metrics(): Promise<GatewayMetrics> {
+    return this.#metrics.told();
   }
 
   /**

@@ -1,6 +1,8 @@
-import type { Hierarchy, HierarchyStats } from '@tiered/core';
+import type { Hierarchy } from '@tiered/core';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { AccessLogEntry } from './access-log.js';
+import { observeHierarchies } from './hierarchy-metrics.js';
+import { mergedMetrics, type GatewayMetrics } from './merged-metrics.js';
 
 /** What is measured when somebody asks. */
 export interface MetricsParts {
@@ -17,6 +19,8 @@ const BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10];
 /** The metrics of a gateway, in the text format of Prometheus. */
 export class Metrics {
   readonly #registry = new Registry();
+  /** Of what several processes share. */
+  readonly #shared = new Registry();
   readonly #answers: Counter<'operation' | 'status'>;
   readonly #bytes: Counter<'from'>;
   readonly #broken: Counter;
@@ -58,7 +62,7 @@ export class Metrics {
     this.#gauge(name('connections'), 'Open connections.', parts.connections);
     this.#gauge(name('answering'), 'Requests that are being answered.', parts.answering);
     this.#gauge(name('held_bytes'), 'Memory of bytes on their way to clients.', parts.heldBytes);
-    this.#observe(parts.hierarchies);
+    observeHierarchies(parts.hierarchies, { own: this.#registry, shared: this.#shared });
   }
 
   /** Counts an answer that has ended. */
@@ -75,8 +79,15 @@ export class Metrics {
     this.#refused.inc();
   }
 
-  text(): Promise<string> {
-    return this.#registry.metrics();
+  async told(): Promise<GatewayMetrics> {
+    const [own, shared] = await Promise.all(
+      [this.#registry, this.#shared].map((registry) => registry.getMetricsAsJSON()),
+    );
+    return { own: own ?? [], shared: shared ?? [] };
+  }
+
+  async text(): Promise<string> {
+    return mergedMetrics([await this.told()]);
   }
 
   #gauge(name: string, help: string, value: () => number): void {
@@ -88,43 +99,5 @@ export class Metrics {
         this.set(value());
       },
     });
-  }
-
-  /** What hierarchies say of themselves, when somebody asks. */
-  #observe(hierarchies: ReadonlyMap<string, Hierarchy>): void {
-    const ofBucket = (name: string, help: string, value: (stats: HierarchyStats) => number) =>
-      new Gauge({
-        name: `tiered_${name}`,
-        help,
-        labelNames: ['bucket'],
-        registers: [this.#registry],
-        collect() {
-          for (const [bucket, hierarchy] of hierarchies) this.set({ bucket }, value(hierarchy.stats()));
-        },
-      });
-    ofBucket('objects', 'Known objects.', ({ namespace }) => namespace.objects);
-    ofBucket('source_reads', 'Requests to the source so far.', ({ source }) => source.reads);
-    ofBucket('source_read_bytes', 'Bytes that they brought.', ({ source }) => source.readBytes);
-    ofBucket('reads_from_tiers', 'Reads that tiers served alone so far.', ({ reads }) => reads.fromTiers);
-    ofBucket(
-      'reads_from_source',
-      'Reads that waited for the source so far.',
-      ({ reads }) => reads.fromSource,
-    );
-    const ofTier = (name: string, help: string, value: (tier: HierarchyStats['tiers'][number]) => number) =>
-      new Gauge({
-        name: `tiered_tier_${name}`,
-        help,
-        labelNames: ['bucket', 'level'],
-        registers: [this.#registry],
-        collect() {
-          for (const [bucket, hierarchy] of hierarchies)
-            for (const tier of hierarchy.stats().tiers)
-              this.set({ bucket, level: String(tier.level) }, value(tier));
-        },
-      });
-    ofTier('used_bytes', 'Bytes that a tier holds.', ({ usedBytes }) => usedBytes);
-    ofTier('quota_bytes', 'Bytes that a tier may hold.', ({ quotaBytes }) => quotaBytes);
-    ofTier('in_service', 'Whether reads use a tier.', ({ readable }) => (readable ? 1 : 0));
   }
 }

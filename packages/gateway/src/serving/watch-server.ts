@@ -1,14 +1,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { sameText } from '../protocol/same-text.js';
+import { boundConnections } from './connections.js';
 import { listening } from './listening.js';
-import type { Metrics } from './metrics.js';
 
 /** What the port for those who watch tells. */
 export interface WatchServerParts {
   readonly host: string;
   readonly port: number;
   readonly token: string | undefined;
-  readonly metrics: Metrics;
+  /** In the text format of Prometheus. */
+  readonly metrics: () => Promise<string>;
   /** Whether requests are answered as they should be. */
   readonly isReady: () => boolean;
 }
@@ -36,7 +37,7 @@ export class WatchServer {
     this.#parts = parts;
     const limits = { requestTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS };
     this.#server = createServer(limits, (message, response) => void this.#answer(message, response));
-    this.#server.maxConnections = MOST_CONNECTIONS;
+    boundConnections(this.#server, MOST_CONNECTIONS);
   }
 
   get endpoint(): string {
@@ -81,7 +82,7 @@ export class WatchServer {
         return isReady() ? { status: 200, body: 'ok\n' } : { status: 503, body: 'not ready\n' };
       case '/metrics':
         if (!this.#isAllowed(message)) return { status: 401, body: 'Give the token as a bearer.\n' };
-        return { status: 200, body: await metrics.text(), type: 'text/plain; version=0.0.4' };
+        return { status: 200, body: await metrics(), type: 'text/plain; version=0.0.4' };
       default:
         return { status: 404, body: 'There are /healthz, /readyz and /metrics.\n' };
     }

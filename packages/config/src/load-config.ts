@@ -23,10 +23,11 @@ export interface LoadedConfig {
   readonly shares: readonly (number | undefined)[];
   /**
    * Makes the hierarchy, without starting it.
+   * @param changes Options in place of those of the configuration. Default: none.
    * @throws TieredError `TIERED_CONFIG_INVALID` for what only the hierarchy finds, such as levels that share
    * storage, with the name of the file and without values of environment variables.
    */
-  readonly makeHierarchy: () => Hierarchy;
+  readonly makeHierarchy: (changes?: Partial<HierarchyOptions>) => Hierarchy;
 }
 
 /**
@@ -70,9 +71,9 @@ export async function loadConfig(
     prefetcher,
     monitor: monitor === undefined ? undefined : inBase(monitor),
     shares: tiers.shares,
-    makeHierarchy: () => {
+    makeHierarchy: (changes = {}) => {
       try {
-        return new Hierarchy(hierarchy);
+        return new Hierarchy({ ...hierarchy, ...changes });
       } catch (error) {
         throw inFile(document.name, problems, error);
       }

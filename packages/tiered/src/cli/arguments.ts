@@ -24,6 +24,17 @@ export function positiveWhole(text: string): number {
   return value;
 }
 
+/** More processes than this are no use to one machine, and each has memory of its own. */
+const MOST_PROCESSES = 64;
+
+/** An argument that is a number of processes. */
+export function processCount(text: string): number {
+  const value = positiveWhole(text);
+  if (value > MOST_PROCESSES)
+    throw new InvalidArgumentError(`Give a whole number from 1 to ${MOST_PROCESSES}.`);
+  return value;
+}
+
 /** An argument that is a mapping as JSON. */
 export function mapping(text: string): Readonly<Record<string, unknown>> {
   let value: unknown;

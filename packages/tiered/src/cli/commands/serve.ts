@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { once } from 'node:events';
 import type { CommandHost } from '../host.js';
 import { untilInterrupted } from '../interrupt.js';
-import { repeatable, wholeNumber } from '../arguments.js';
+import { processCount, repeatable, wholeNumber } from '../arguments.js';
 import { SOURCE } from '../options.js';
 import type { ServeOptions } from '../shared/gateway.js';
 
@@ -11,6 +11,7 @@ Examples:
   tiered serve s3://bucket/prefix/ --tier ram:8GiB --tier /nvme/cache:200GiB
   tiered serve tiers.yaml --port 9400 --metrics-port 9401 --access-log
   tiered serve one.yaml other.yaml
+  tiered serve tiers.yaml --processes 4
 
 Environment: TIERED_ACCESS_KEY_ID and TIERED_SECRET_ACCESS_KEY are the keys that clients sign with. Without them
 anybody on this machine may read, and no other machine can. TIERED_METRICS_TOKEN guards /metrics.`;
@@ -38,6 +39,12 @@ export function serveCommand(host: CommandHost): Command {
     .option('--host <address>', 'to listen on; others than loopback need keys', '127.0.0.1')
     .option('--port <n>', 'to listen on; 0 is a free one', wholeNumber, 9400)
     .option('--metrics-port <n>', 'for /healthz, /readyz and /metrics; default: none', wholeNumber)
+    .option(
+      '--processes <n>',
+      'that serve at the port together; they share the tiers on disks, and each has its part of those in memory',
+      processCount,
+      1,
+    )
     .option('--access-log', 'a line of JSON on standard error for each answer')
     .option('--json', 'what is said on standard output as a line of JSON')
     .addHelpText('after', EXAMPLES)
@@ -46,16 +53,29 @@ export function serveCommand(host: CommandHost): Command {
 
 /** Serves until a signal ends it. Answers under way then have some time to end. */
 async function serve(host: CommandHost, what: readonly string[], options: ServeOptions): Promise<void> {
-  const { openGateway, readyText, summaryText } = await import('../shared/gateway.js');
   // Clients find it without being told.
   host.output.on('error', (error: Error) => {
     host.terminal.write(`Standard output cannot be written to: ${error.message}\n`);
   });
+  const { seatIn } = await import('../shared/serve-seat.js');
+  const seat = seatIn(process.env);
+  if (seat !== undefined) {
+    const { serveInSeat } = await import('../shared/serve-in-seat.js');
+    await serveInSeat(host, what, options, seat);
+  } else if (options.processes > 1) {
+    const { serveByProcesses } = await import('../shared/serve-processes.js');
+    await serveByProcesses(host, options);
+  } else await serveAlone(host, what, options);
+}
+
+async function serveAlone(host: CommandHost, what: readonly string[], options: ServeOptions): Promise<void> {
+  const { factsOf, openGateway, totalsOf } = await import('../shared/gateway.js');
+  const { readyText, summaryText } = await import('../shared/served-text.js');
   await untilInterrupted(host.clock, async (signal) => {
     await using served = await openGateway(host, what, options, signal);
-    host.write(readyText(served, options));
+    host.write(readyText(factsOf(served), options.json));
     if (!signal.aborted) await once(signal, 'abort');
     await served.gateway.close();
-    host.terminal.write(summaryText(served));
+    host.terminal.write(summaryText([totalsOf(served)]));
   });
 }

@@ -1,14 +1,22 @@
 import { loadConfig, type HierarchyConfig, type LoadedConfig } from '@tiered/config';
-import { formatBytes, TieredError, type Hierarchy } from '@tiered/core';
-import { accessLogLine, Gateway, type AccessLogEntry, type S3Credentials } from '@tiered/gateway';
+import { TieredError, type Hierarchy, type HierarchyOptions } from '@tiered/core';
+import {
+  accessLogLine,
+  Gateway,
+  type AccessLogEntry,
+  type GatewayMetricsOptions,
+  type S3Credentials,
+} from '@tiered/gateway';
 import { isLoopback } from '@tiered/gateway/internal';
 import path from 'node:path';
 import { sourceAt, tierOf } from '../../dataset/locations.js';
 import { serveMonitor } from '../../monitor/serve-monitor.js';
 import { ownSockets } from '../../monitor/sockets.js';
 import { ListingProgress } from '../../progress.js';
-import { countOf, messageOf } from '../../words.js';
+import { messageOf } from '../../words.js';
 import type { CommandHost } from '../host.js';
+import { optionsInSeat, type ServeSeat } from './serve-seat.js';
+import type { ServedFacts, ServedTotals } from './served-text.js';
 
 /** What is served to clients of S3, and how. */
 export interface ServeOptions {
@@ -21,6 +29,7 @@ export interface ServeOptions {
   readonly metricsPort?: number;
   readonly accessLog?: boolean;
   readonly json?: boolean;
+  readonly processes: number;
 }
 
 /** A bucket of the endpoint. */
@@ -38,12 +47,16 @@ export interface ServedGateway extends AsyncDisposable {
   readonly counted: { answers: number; bytes: number };
 }
 
-/** Opens hierarchies and serves them. A failure closes again what was opened. */
+/**
+ * Opens hierarchies and serves them. A failure closes again what was opened.
+ * @param seat If this is one of several processes. Those who watch ask another one then.
+ */
 export async function openGateway(
   host: CommandHost,
   what: readonly string[],
   options: ServeOptions,
   signal: AbortSignal,
+  seat?: ServeSeat,
 ): Promise<ServedGateway> {
   const credentials = credentialsIn(process.env);
   // The gateway would say so only when the source has been listed.
@@ -56,8 +69,10 @@ export async function openGateway(
     await Promise.all(buckets.map(({ hierarchy }) => hierarchy.close()));
   };
   try {
-    for (const one of await configsOf(what, options))
-      buckets.push(await openBucket(host, one, options, signal));
+    for (const [index, one] of (await configsOf(what, options)).entries()) {
+      const changes = (made: HierarchyOptions) => seat && optionsInSeat(seat, made, String(index));
+      buckets.push(await openBucket(host, one, options, { signal, changes }));
+    }
     assertDistinct(buckets);
     const counted = { answers: 0, bytes: 0 };
     const onAnswer = (entry: AccessLogEntry) => {
@@ -65,13 +80,12 @@ export async function openGateway(
       counted.bytes += entry.bytes;
       if (options.accessLog === true) host.terminal.write(`${accessLogLine(entry)}\n`);
     };
-    const token = process.env['TIERED_METRICS_TOKEN'];
     const gateway = await Gateway.start({
       buckets: Object.fromEntries(buckets.map(({ name, ...bucket }) => [name, bucket])),
       credentials,
       host: options.host,
-      port: options.port,
-      metrics: options.metricsPort === undefined ? undefined : { port: options.metricsPort, token },
+      port: seat?.port ?? options.port,
+      metrics: seat === undefined ? metricsOptions(options) : undefined,
       onAnswer,
       clock: host.clock,
       signal,
@@ -107,15 +121,21 @@ async function configsOf(
   return [...what];
 }
 
+/** How a hierarchy is opened, and what is different from its configuration. */
+interface Opening {
+  readonly signal: AbortSignal;
+  readonly changes: (made: HierarchyOptions) => Promise<Partial<HierarchyOptions>> | undefined;
+}
+
 async function openBucket(
   { terminal, clock }: CommandHost,
   config: string | HierarchyConfig,
   { bucket }: ServeOptions,
-  signal: AbortSignal,
+  { signal, changes }: Opening,
 ): Promise<ServedBucket> {
   const warn = (line: string) => void terminal.write(`warning: ${line}\n`);
   const loaded = await loadConfig(config, { clock, warn });
-  const hierarchy = loaded.makeHierarchy();
+  const hierarchy = loaded.makeHierarchy(await changes(loaded.hierarchy));
   const listing = new ListingProgress(hierarchy, terminal, clock);
   await hierarchy.open({ signal }).finally(() => listing.stop());
   try {
@@ -186,8 +206,15 @@ function credentialsIn(env: NodeJS.ProcessEnv): S3Credentials | undefined {
   throw invalid('TIERED_ACCESS_KEY_ID and TIERED_SECRET_ACCESS_KEY: set both, or none');
 }
 
+/** The port for those who watch, if there is to be one. */
+export function metricsOptions({ metricsPort }: ServeOptions): GatewayMetricsOptions | undefined {
+  return metricsPort === undefined
+    ? undefined
+    : { port: metricsPort, token: process.env['TIERED_METRICS_TOKEN'] };
+}
+
 /** Says what to do about a port that somebody else has. */
-function portTaken(error: unknown): unknown {
+export function portTaken(error: unknown): unknown {
   const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
   if (code !== 'EADDRINUSE') return error;
   return invalid(`port ${port} of ${address} is in use; give another one, such as --port 0 for a free one`);
@@ -197,31 +224,29 @@ function invalid(message: string): TieredError {
   return new TieredError('TIERED_CONFIG_INVALID', message);
 }
 
-/** What is said when clients can come: the endpoint, the buckets, and how a client is configured. */
-export function readyText({ gateway, buckets, isSigned }: ServedGateway, { json }: ServeOptions): string {
+/** What is said of an endpoint when clients can come. */
+export function factsOf({ gateway, buckets, isSigned }: ServedGateway): ServedFacts {
   const { endpoint, metricsEndpoint } = gateway;
-  if (json === true) {
-    const told = buckets.map(({ name, prefix }) => ({ name, prefix }));
-    return `${JSON.stringify({ endpoint, metricsEndpoint, buckets: told, isSigned })}\n`;
-  }
-  const keys = isSigned ? 'with the keys that this command was given' : 'without keys, or with any';
-  return [
-    `ready: ${endpoint}`,
-    ...buckets.map(
-      ({ name, prefix, hierarchy }) =>
-        `  s3://${name}/${prefix} is ${hierarchy.source.name}, ${countOf(hierarchy.namespace.known, 'object')}`,
-    ),
-    ...(metricsEndpoint === undefined ? [] : [`watch: ${metricsEndpoint}/metrics, /healthz, /readyz`]),
-    `clients: export AWS_ENDPOINT_URL_S3=${endpoint} AWS_REGION=us-east-1, ${keys}; buckets stand in the path`,
-    '',
-  ].join('\n');
+  const inMemory = buckets
+    .flatMap(({ hierarchy }) => hierarchy.tiers)
+    .filter(({ driver }) => driver.location === undefined);
+  return {
+    endpoint,
+    metricsEndpoint,
+    buckets: buckets.map(({ name, prefix, hierarchy: { source, namespace } }) => ({
+      name,
+      prefix,
+      source: source.name,
+      objects: namespace.known,
+    })),
+    isSigned,
+    processes: [process.pid],
+    memoryBytes: inMemory.reduce((sum, { quotaBytes }) => sum + quotaBytes, 0),
+  };
 }
 
-/** What is said at the end. */
-export function summaryText({ buckets, counted }: ServedGateway): string {
-  const fromSource = buckets.reduce((sum, { hierarchy }) => sum + hierarchy.stats().source.readBytes, 0);
-  return (
-    `${countOf(counted.answers, 'answer')} with ${formatBytes(counted.bytes)}; ` +
-    `${formatBytes(fromSource)} came from the source\n`
-  );
+/** What was done until now. */
+export function totalsOf({ buckets, counted }: ServedGateway): ServedTotals {
+  const sourceBytes = buckets.reduce((sum, { hierarchy }) => sum + hierarchy.stats().source.readBytes, 0);
+  return { ...counted, sourceBytes };
 }

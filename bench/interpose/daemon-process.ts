@@ -1,8 +1,8 @@
 import type { ByteSize } from '@tiered/core';
 import { rm } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { pathToFileURL, fileURLToPath } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { LineProcess } from '../../tools/processes/line-process.js';
+import { SOURCES } from '../lib/from-sources.js';
 
 /** A directory that programs are to read under the shim. */
 export interface ServedDirectory {
@@ -21,7 +21,6 @@ export type DaemonQuestion =
   { readonly ask: 'environment' | 'idle' } | { readonly ask: 'place'; readonly keys: readonly string[] };
 
 const DAEMON = fileURLToPath(new URL('daemon.ts', import.meta.url));
-const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 
 /** An interposer in a process of its own, with a tier that is empty at first. */
 export class DaemonProcess implements AsyncDisposable {
@@ -33,7 +32,7 @@ export class DaemonProcess implements AsyncDisposable {
     await rm(served.tier, { recursive: true, force: true });
     const started = await LineProcess.start({
       command: process.execPath,
-      arguments: ['--conditions=tiered-source', '--import', TSX, DAEMON, JSON.stringify(served)],
+      arguments: [...SOURCES, DAEMON, JSON.stringify(served)],
     });
     const environment = await ask(started, { ask: 'environment' });
     return new DaemonProcess(started, environment as NodeJS.ProcessEnv);

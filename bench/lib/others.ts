@@ -1,8 +1,5 @@
-import { readFileSync } from 'node:fs';
 import os from 'node:os';
-
-/** The unit of times in /proc. */
-const TICK_MS = 10;
+import { timesOf } from './process-tree.js';
 
 /**
  * Begins to watch the machine. The function it returns tells which share of its cores did something else than
@@ -25,11 +22,7 @@ export function othersShare(): () => number {
 
 /** Time of processors that processes took which this one started and which have ended; 0 but on Linux. */
 export function childrenMs(): number {
-  if (process.platform !== 'linux') return 0;
-  const stat = readFileSync('/proc/self/stat', 'utf8');
-  // The name of the program, in parentheses, may have spaces. The third field is the first one behind it.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return fields.slice(13, 15).reduce((sum, ticks) => sum + Number(ticks) * TICK_MS, 0);
+  return process.platform === 'linux' ? timesOf('self').endedMs : 0;
 }
 
 function coreTimes(): { readonly busyMs: number; readonly allMs: number } {

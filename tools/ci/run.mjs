@@ -16,6 +16,7 @@ const BENCHES = [
   's3',
   'loader',
   'interpose',
+  'gateway',
   'simulator',
 ];
 

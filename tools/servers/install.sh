@@ -2,12 +2,13 @@
 # Installs what is missing for the real S3 servers of the tests, for the slow file system of benches and tests
 # (tools/fuse), the recorder of system calls of the tests of power cuts, the browser that opens the documentation,
 # what the frameworks of the tests of @tiered/interpose need of Debian (the rest: node tools/frameworks/build.js), the
-# compilers of the other programs of these tests, and what looks for mistakes in C (valgrind, clang):
-# bash tools/servers/install.sh [swift|radosgw|fuse|strace|squashfs|chromium|frameworks|rust|go|musl|valgrind|clang]...
+# compilers of the other programs of these tests, what looks for mistakes in C (valgrind, clang), and the caching proxies
+# that a bench compares the gateway with (nginx, rclone):
+# bash tools/servers/install.sh [swift|radosgw|fuse|strace|squashfs|chromium|frameworks|rust|go|musl|valgrind|clang|proxies]...
 # Without arguments, all. Needs apt-get, and root or sudo.
 set -euo pipefail
 
-ALL=(swift radosgw fuse strace squashfs chromium frameworks rust go musl valgrind clang)
+ALL=(swift radosgw fuse strace squashfs chromium frameworks rust go musl valgrind clang proxies)
 
 packages_of() {
   case $1 in
@@ -23,6 +24,7 @@ packages_of() {
     musl) echo musl-tools gcc libc6-dev ;;
     valgrind) echo gcc libc6-dev valgrind ;;
     clang) echo clang-14 libclang-rt-14-dev ;;
+    proxies) echo nginx-light rclone ;;
     *) echo "There is no '$1': choose ${ALL[*]}." >&2 && return 1 ;;
   esac
 }

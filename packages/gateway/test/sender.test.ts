@@ -50,4 +50,27 @@ describe('Sender', () => {
     expect(response.destroyed).toBe(false);
     sender.close();
   });
+
+  it('[X2] cuts a client off that does not take the end of an answer', async () => {
+    const { clock, sender, response, take } = senderOf(1000);
+    const sent = sender.send(small);
+    take();
+    await sent;
+    const failed = sender.send(small, true).catch((error: unknown) => error);
+    await clock.advance(2000);
+    expect(response.destroyed).toBe(true);
+    expect(await failed).toEqual(new Error('closed'));
+    sender.close();
+  });
+
+  it('ends an answer by its last bytes', async () => {
+    const { sender, response, take } = senderOf(1000);
+    const sent = sender.send(small, true);
+    take();
+    await sent;
+    expect(response.writableFinished).toBe(true);
+    await sender.end();
+    expect(sender.bytes).toBe(1000);
+    sender.close();
+  });
 });

@@ -53,7 +53,9 @@ export class Exchange {
     const { now, requestId, carryOut } = this.#parts;
     const time = new Date(now()).toISOString();
     const client = this.#message.socket.remoteAddress ?? '';
-    const leave = () => this.#gone.abort(new Error('The connection has ended.'));
+    const leave = () => {
+      if (!this.#response.writableFinished) this.#gone.abort(new Error('The connection has ended.'));
+    };
     this.#response.once('close', leave);
     // The callbacks of its writes tell the same.
     this.#response.on('error', () => undefined);
@@ -105,7 +107,10 @@ export class Exchange {
       // An error of the first piece can still be an answer.
       let piece = await pieces.next();
       this.#writeHead(answer, body.from);
-      for (; piece.done !== true; piece = await pieces.next()) await this.#sender.send(piece.value);
+      for (; piece.done !== true; piece = await pieces.next()) {
+        const { value } = piece;
+        await this.#sender.send(value, this.#sender.bytes + value.byteLength === answer.contentLength);
+      }
       await this.#sender.end();
     } finally {
       await pieces.return?.();

@@ -20,7 +20,9 @@ export interface SenderParts {
 export class Sender {
   readonly #parts: SenderParts;
   readonly #ended = new AbortController();
+  #isLookedAt = false;
   #isWatched = false;
+  #isEnded = false;
   /** Since when the client has not taken what was given to it. Undefined: it has. */
   #waitsSince: number | undefined;
   /** For how long it has been waited for, and how many bytes it has taken in that time. */
@@ -37,11 +39,16 @@ export class Sender {
     return this.#bytes;
   }
 
-  /** Sends bytes, in slices, each of which a client has to take in time. */
-  async send(bytes: Uint8Array): Promise<void> {
+  /**
+   * Sends bytes, in slices, each of which a client has to take in time. The last ones of an answer end it:
+   * that costs no call of its own.
+   */
+  async send(bytes: Uint8Array, isLast = false): Promise<void> {
+    const { response } = this.#parts;
     for (let at = 0; at < bytes.byteLength; at += LEAST_PIECE) {
       const slice = bytes.subarray(at, at + LEAST_PIECE);
-      await this.#take((done) => this.#parts.response.write(slice, done));
+      this.#isEnded = isLast && at + LEAST_PIECE >= bytes.byteLength;
+      await this.#take((done) => (this.#isEnded ? response.end(slice, done) : response.write(slice, done)));
       this.#bytes += slice.byteLength;
       this.#taken += slice.byteLength;
       // Small slices count together: a client that takes one of them now and then gets nowhere.
@@ -49,32 +56,45 @@ export class Sender {
     }
   }
 
-  /** Ends the answer, and waits until all of it is sent. */
-  end(): Promise<void> {
-    return this.#take((done) => this.#parts.response.end(done));
+  /** Ends the answer if that has not happened, and waits until all of it is sent. */
+  async end(): Promise<void> {
+    if (!this.#isEnded) await this.#take((done) => this.#parts.response.end(done));
   }
 
   /** Nothing is sent any more. */
   close(): void {
-    this.#ended.abort(new Error('The answer has ended.'));
+    if (this.#isWatched) this.#ended.abort(new Error('The answer has ended.'));
   }
 
   async #take(begin: (done: (error?: Error | null) => void) => void): Promise<void> {
     const { gone, clock } = this.#parts;
-    if (!this.#isWatched) void this.#watch();
-    this.#isWatched = true;
     const since = clock.now();
     this.#waitsSince = since;
-    await new Promise<void>((resolve, reject) => {
-      const stopListening = onAbort(gone, reject);
-      begin((error) => {
-        stopListening();
-        if (error == null) resolve();
-        else reject(error);
+    void this.#watchIfSlow();
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const stopListening = onAbort(gone, reject);
+        begin((error) => {
+          stopListening();
+          if (error == null) resolve();
+          else reject(error);
+        });
       });
-    });
-    this.#waitsSince = undefined;
+    } finally {
+      this.#waitsSince = undefined;
+    }
     this.#waitedMs += clock.now() - since;
+  }
+
+  /** Most answers are with the kernel at once. A timer for each would cost as much as a small one. */
+  async #watchIfSlow(): Promise<void> {
+    if (this.#isLookedAt) return;
+    this.#isLookedAt = true;
+    await this.#parts.clock.turn();
+    this.#isLookedAt = false;
+    if (this.#waitsSince === undefined || this.#isWatched) return;
+    this.#isWatched = true;
+    await this.#watch();
   }
 
   /** Cuts a client off that has been waited for too long. */

@@ -1,4 +1,4 @@
-import type { Hierarchy } from '@tiered/core';
+import type { Hierarchy, StorageDriver } from '@tiered/core';
 import { readChannel, type ReadTrace } from '@tiered/core/tracing';
 
 /**
@@ -15,13 +15,19 @@ export function slowerOf(one: string | undefined, other: string | undefined): st
   return LEVELS.indexOf(one) < LEVELS.indexOf(other) ? other : one;
 }
 
+/** Of the drivers of tiers. A driver puts its location together each time that it is asked. */
+const names = new WeakMap<StorageDriver, ServedFrom>();
+
 /** What a level of a hierarchy is. */
 export function nameOfLevel(hierarchy: Hierarchy, level: number): ServedFrom {
-  const tier = hierarchy.tiers[level];
-  if (tier === undefined) return 'source';
-  const { location } = tier.driver;
-  if (location === undefined) return 'ram';
-  return location.startsWith('file:') ? 'disk' : 'bucket';
+  const driver = hierarchy.tiers[level]?.driver;
+  if (driver === undefined) return 'source';
+  const known = names.get(driver);
+  if (known !== undefined) return known;
+  const { location } = driver;
+  const name = location === undefined ? 'ram' : location.startsWith('file:') ? 'disk' : 'bucket';
+  names.set(driver, name);
+  return name;
 }
 
 /** A read, and what is known of where it was served once it has ended. */

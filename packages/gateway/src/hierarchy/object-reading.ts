@@ -3,17 +3,22 @@ import { onAbort } from '@tiered/core/internal';
 import type { OpenObject, OpenOptions } from '../reads/read-storage.js';
 import { noSuchKey } from '../protocol/s3-error.js';
 import { notCached, objectChanged, saysNotFound, storageError } from './errors.js';
-import { nameOfLevel } from './levels.js';
+import { nameOfLevel, type ServedFrom } from './levels.js';
 import type { HierarchyObject, StorageParts } from './parts.js';
+import { LEAST_PIECE } from './piece-memory.js';
 
-/** Bytes of a piece that a tier gives. */
-const PIECE = 1024 * 1024;
-/** Bytes of a piece of the source, where each read may cost a request. */
-const SOURCE_PIECE = 8 * 1024 * 1024;
+const MIB = 1024 * 1024;
+/**
+ * Bytes of a piece, by where it comes from. What is copied from a disk to a client stays in the cache of the
+ * processor if it is small. A tier in memory gives a view. Elsewhere each read may cost a request.
+ */
+const PIECE = { ram: MIB, disk: LEAST_PIECE, bucket: 8 * MIB, source: 8 * MIB } as const;
 
 interface Piece {
   readonly bytes: Uint8Array;
   readonly level: number | undefined;
+  /** Whether its memory is to be given back. */
+  readonly isLent: boolean;
 }
 
 /** A piece that is being read, and the memory that it has. */
@@ -53,22 +58,23 @@ export class ObjectReading implements OpenObject {
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
     const { memory } = this.#parts;
     const { range, signal } = this.#options;
-    const ended = new AbortController();
-    const stopListening = onAbort(signal, (reason) => ended.abort(reason));
+    const ahead = new AheadSignal(signal);
     const { start, end: last } = range;
     let at = start;
-    let reading = this.#granted === undefined ? undefined : this.#begin(start, this.#granted, ended.signal);
+    let reading = this.#granted === undefined ? undefined : this.#begin(start, this.#granted, signal);
     try {
       while (at <= last) {
-        reading ??= this.#begin(at, memory.take(this.#wanted(last + 1 - at)), ended.signal);
+        reading ??= this.#begin(at, memory.take(this.#wanted(last + 1 - at)), signal);
         const { granted, piece } = reading;
-        const { bytes, level } = await piece;
+        const { bytes, level, isLent } = await piece;
         this.#note(level);
         at += bytes.byteLength;
         const room = at <= last ? memory.takeIfFree(this.#wanted(last + 1 - at)) : 0;
-        reading = room > 0 ? this.#begin(at, room, ended.signal) : undefined;
+        reading = room > 0 ? this.#begin(at, room, ahead.signal) : undefined;
         try {
           yield bytes;
+          // Not after a failure: who was given the bytes may still be sending them.
+          if (isLent) memory.giveBack(bytes);
         } finally {
           memory.release(granted);
         }
@@ -76,16 +82,19 @@ export class ObjectReading implements OpenObject {
     } catch (error) {
       throw signal.aborted ? signal.reason : this.#explained(error);
     } finally {
-      ended.abort(new Error('Nobody takes the bytes any more.'));
-      stopListening();
+      ahead.end();
       await this.#giveUp(reading);
     }
   }
 
-  /** A tier gives small pieces as fast as large ones. */
   #wanted(left: number): number {
-    const isOnTier = this.#hierarchy.placeOf(this.#object.id) !== undefined;
-    return Math.min(left, isOnTier ? PIECE : SOURCE_PIECE);
+    return Math.min(left, PIECE[this.#place]);
+  }
+
+  /** Where a read would go now. */
+  get #place(): ServedFrom {
+    const { level = this.#hierarchy.tiers.length } = this.#hierarchy.placeOf(this.#object.id) ?? {};
+    return nameOfLevel(this.#hierarchy, level);
   }
 
   #explained(error: unknown): unknown {
@@ -101,13 +110,24 @@ export class ObjectReading implements OpenObject {
   }
 
   async #read(offset: number, length: number, signal: AbortSignal): Promise<Piece> {
-    const { watch } = this.#parts;
+    const { watch, memory } = this.#parts;
     const { key, id, version } = this.#object;
-    const read = watch.read(() => this.#hierarchy.read(key, { offset, length, signal }));
+    // A tier in memory has the bytes there, and so may the source.
+    const target = this.#place === 'disk' ? memory.lend(length) : undefined;
+    const read = watch.read(() =>
+      target === undefined
+        ? this.#hierarchy.read(key, { offset, length, signal })
+        : this.#readInto(target, offset, signal),
+    );
     const bytes = await read.bytes;
     if (bytes.byteLength !== length || this.#hierarchy.namespace.versionOf(id) !== version)
       throw objectChanged();
-    return { bytes, level: read.level() };
+    return { bytes, level: read.level(), isLent: target !== undefined };
+  }
+
+  async #readInto(target: Uint8Array, offset: number, signal: AbortSignal): Promise<Uint8Array> {
+    const length = await this.#hierarchy.readInto(this.#object.key, target, { offset, signal });
+    return target.subarray(0, length);
   }
 
   #note(level: number | undefined): void {
@@ -122,5 +142,31 @@ export class ObjectReading implements OpenObject {
     if (reading === undefined) return;
     await reading.piece.catch(() => undefined);
     this.#parts.memory.release(reading.granted);
+  }
+}
+
+/** The signal of pieces that are read before their turn. Made when there is one: most answers have none. */
+class AheadSignal {
+  readonly #outer: AbortSignal;
+  #controller: AbortController | undefined;
+  #stopListening: (() => void) | undefined;
+
+  /** @param outer Aborts it too. */
+  constructor(outer: AbortSignal) {
+    this.#outer = outer;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller !== undefined) return this.#controller.signal;
+    const controller = new AbortController();
+    this.#controller = controller;
+    this.#stopListening = onAbort(this.#outer, (reason) => controller.abort(reason));
+    return controller.signal;
+  }
+
+  /** Nobody takes the bytes any more. */
+  end(): void {
+    this.#stopListening?.();
+    this.#controller?.abort(new Error('Nobody takes the bytes any more.'));
   }
 }

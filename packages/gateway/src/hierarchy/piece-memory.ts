@@ -1,15 +1,25 @@
 /** Bytes of a piece that an answer may always have. */
 export const LEAST_PIECE = 256 * 1024;
+/** Sizes of memory that is used again: powers of two. Less is as cheap to make. */
+const LEAST_LENT = 32 * 1024;
+/** Memory that waits for its next use: that of some dozen answers. */
+const MOST_IDLE = 16 * 1024 * 1024;
 
 /**
  * The memory for pieces of objects on their way to clients. An answer always gets room for one small piece,
  * so that it never waits for clients that stopped reading. More is given as long as there is room. So no more
  * is held than the limit, and a small piece for each connection.
+ *
+ * Memory for pieces that are read from disks is lent, and used again: new memory costs a fault for each of
+ * its pages, together as much as the bytes that are read into it.
  */
 export class PieceMemory {
   readonly #limit: number;
   #held = 0;
   #most = 0;
+  /** What is not lent, by its size. */
+  readonly #idle = new Map<number, Uint8Array[]>();
+  #idleBytes = 0;
 
   /** @param limit Bytes. */
   constructor(limit: number) {
@@ -42,5 +52,27 @@ export class PieceMemory {
 
   release(bytes: number): void {
     this.#held -= bytes;
+  }
+  /**
+   * Lends memory for so many bytes. It has what was in it before. Undefined if new memory is as good. What is
+   * not given back is left to the garbage collection.
+   */
+  lend(length: number): Uint8Array | undefined {
+    if (length < LEAST_LENT || length > LEAST_PIECE) return undefined;
+    const size = 2 ** Math.ceil(Math.log2(length));
+    const memory = this.#idle.get(size)?.pop();
+    if (memory === undefined) return Buffer.allocUnsafeSlow(size).subarray(0, length);
+    this.#idleBytes -= size;
+    return memory.subarray(0, length);
+  }
+
+  /** Takes back what was lent: nobody reads it any more, and nobody writes to it. */
+  giveBack({ buffer }: Uint8Array): void {
+    const size = buffer.byteLength;
+    if (this.#idleBytes + size > MOST_IDLE) return;
+    const idle = this.#idle.get(size) ?? [];
+    this.#idle.set(size, idle);
+    idle.push(new Uint8Array(buffer));
+    this.#idleBytes += size;
   }
 }

@@ -4,7 +4,7 @@ import { ABSENT, type MetadataContainer } from '../namespace/metadata-container.
 import type { VersionPolicy } from '../placement/placement.js';
 import { onAbort, raceAbort, type OperationScope } from '../support/abort.js';
 import type { Clock } from '../support/clock.js';
-import { TieredError } from '../support/errors.js';
+import { isTieredError, TieredError } from '../support/errors.js';
 import { assertKey } from './validation.js';
 
 /** What a listing left out for one reason, though it looks like objects. */
@@ -98,7 +98,30 @@ export class Catalog {
   }
 
   /**
-   * Lists the source, and takes each page in.
+   * Asks the source for an object, known or not, and takes in what it says. One that is missing is gone, with
+   * `pin` unless it is known.
+   * @throws TieredError `TIERED_NOT_FOUND`, `TIERED_KEY_INVALID`, or what the source failed with.
+   */
+  async revalidate(
+    key: string,
+    signal: AbortSignal | undefined,
+  ): Promise<ObjectStat & { readonly level: number }> {
+    assertKey(key);
+    const { scope, source, versions, namespace } = this.#parts;
+    try {
+      const stat = await scope.run(signal, (under) => source.stat(key, { signal: under }));
+      return namespace().describe(this.take(stat));
+    } catch (error) {
+      const known = isTieredError(error, 'TIERED_NOT_FOUND') ? namespace().find(key) : ABSENT;
+      if (known === ABSENT) throw error;
+      if (versions === 'pin') return namespace().describe(known);
+      this.#forget(known);
+      throw error;
+    }
+  }
+
+  /**
+   * Lists the source, and takes each page in, as `takeIn` does.
    * @throws TieredError `TIERED_UNSUPPORTED` if the source cannot list.
    */
   async *list({ prefix = '', signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
@@ -107,22 +130,26 @@ export class Catalog {
       const message = `${source.name} cannot list, and the namespace is not complete; take the keys from elsewhere.`;
       throw new TieredError('TIERED_UNSUPPORTED', message);
     }
-    const pages = (options: ListOptions) => this.#pages({ ...options, prefix, signal });
-    yield* this.takeIn(pages, prefix === '', () => assertUsable(signal));
+    const pages = (options: ListOptions) => this.#pages({ signal, ...options });
+    yield* this.takeIn(pages, prefix, () => assertUsable(signal));
   }
 
   /**
-   * Takes in the pages of a listing, and gives them on. An object that a complete one has not shown when it
-   * ends is gone: its copy is not served any more. With `pin` everything stays known.
-   * @param list Begins the listing.
+   * Takes in the pages of a listing, and gives them on. An object with its prefix that it has not shown when
+   * it ends is gone: its copy is not served any more. With `pin` everything stays known, and so it does if
+   * the source shows nothing at all.
+   * @param list Begins a listing.
+   * @param prefix Of the keys that are listed. Empty: all.
    * @param goesOn Throws when the listing is to end.
    */
   async *takeIn(
     list: (options: ListOptions) => AsyncIterable<readonly ObjectStat[]>,
-    isComplete: boolean,
+    prefix: string,
     goesOn: () => void,
   ): AsyncGenerator<readonly ObjectStat[], void, undefined> {
-    const listed = new ListedObjects(this.#parts.namespace());
+    const { namespace, clock, versions } = this.#parts;
+    const listed = new ListedObjects(namespace());
+    let shown = 0;
     const left = new Map<string, LeftOut>();
     this.#listings.add(listed);
     try {
@@ -130,31 +157,47 @@ export class Catalog {
         const { count, key: first } = left.get(reason) ?? { count: 0, key };
         if (count > 0 || left.size < MOST_REASONS) left.set(reason, { reason, count: count + 1, key: first });
       };
-      for await (const page of list({ leftOut })) {
+      for await (const page of list({ prefix, leftOut })) {
         goesOn();
+        shown += page.length;
         for (const object of page) this.take(object);
         yield page;
         // A driver may have all pages at hand.
-        await this.#parts.clock.turn();
+        await clock.turn();
       }
-      if (isComplete && this.#parts.versions !== 'pin') await this.#letGo(listed, goesOn);
+      if (shown === 0 && prefix !== '') await this.#takeInSome(list, goesOn);
+      if (versions !== 'pin') await this.#letGo(listed, prefix, goesOn);
     } finally {
       this.#listings.delete(listed);
     }
     for (const one of left.values()) this.#parts.leftOut(one);
   }
 
-  /** Forgets the objects that a listing that has ended did not show. */
-  async #letGo(listed: ListedObjects, goesOn: () => void): Promise<void> {
-    const { namespace, outdated, clock } = this.#parts;
+  /** Takes in the first objects of all: if there are none, it is as if nothing was mounted. */
+  async #takeInSome(
+    list: (options: ListOptions) => AsyncIterable<readonly ObjectStat[]>,
+    goesOn: () => void,
+  ): Promise<void> {
+    for await (const page of list({})) {
+      goesOn();
+      for (const object of page) this.take(object);
+      if (page.length > 0) return;
+    }
+  }
+
+  /** Forgets the objects with a prefix that a listing that has ended did not show. */
+  async #letGo(listed: ListedObjects, prefix: string, goesOn: () => void): Promise<void> {
+    const { namespace, clock } = this.#parts;
     for (const gone of listed.gone()) {
-      for (const id of gone) {
-        outdated(id);
-        namespace().remove(id);
-      }
+      for (const id of gone) if (namespace().keyOf(id).startsWith(prefix)) this.#forget(id);
       await clock.turn();
       goesOn();
     }
+  }
+
+  #forget(id: number): void {
+    this.#parts.outdated(id);
+    this.#parts.namespace().remove(id);
   }
 
   /**

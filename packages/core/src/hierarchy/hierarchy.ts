@@ -12,7 +12,7 @@ import { SafeEmitter, type HierarchyEvents } from './events.js';
 import { checkedOptions, type CheckedHierarchyOptions, type HierarchyOptions } from './options.js';
 import { KeptManifest } from '../namespace/kept-manifest.js';
 import { ABSENT, MetadataContainer, type Namespace } from '../namespace/metadata-container.js';
-import { ObjectHandle } from './object-handle.js';
+import { ObjectHandle, traced, type BoundReads } from './object-handle.js';
 import { listed } from '../namespace/listing.js';
 import { closeFor, openFor } from '../driver/open-drivers.js';
 import { openAtStart } from '../tier/open-tier.js';
@@ -200,11 +200,9 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       return;
     }
     const list = (listing: ListOptions) => this.#options.source.list({ ...listing, signal });
-    const pages = this.#catalog.takeIn(list, true, () => signal.throwIfAborted());
-    for await (const { length } of pages) {
-      if (length === 0) continue;
-      this.emit('scan', { objects: this.#namespace.known, bytes: this.#namespace.bytes });
-    }
+    const pages = this.#catalog.takeIn(list, '', () => signal.throwIfAborted());
+    for await (const { length } of pages)
+      if (length > 0) this.emit('scan', { objects: this.#namespace.known, bytes: this.#namespace.bytes });
     await this.#manifest?.save(this.#namespace, signal);
   }
 
@@ -296,24 +294,18 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    */
   async handle(key: string, options: OperationOptions = NO_OPTIONS): Promise<ObjectHandle> {
     this.#assertUsable(options.signal);
-    const known = this.#namespace.find(key);
-    const id = known === ABSENT ? await this.#catalog.lookUp(key, options.signal) : known;
-    const read = async (range: HierarchyReadOptions & TracedOptions) => {
-      this.#assertUsable(range.signal);
-      return this.#path.read(id, key, range);
+    const id = await this.#catalog.lookUp(key, options.signal);
+    const reads: BoundReads = {
+      read: async (range) => {
+        this.#assertUsable(range.signal);
+        return this.#path.read(id, key, range);
+      },
+      readInto: async (target, range) => {
+        this.#assertUsable(range.signal);
+        return this.#path.readInto(id, key, target, range);
+      },
     };
-    const readInto = async (target: Uint8Array, range: HierarchyReadIntoOptions & TracedOptions) => {
-      this.#assertUsable(range.signal);
-      return this.#path.readInto(id, key, target, range);
-    };
-    return new ObjectHandle(key, this.#namespace.sizeOf(id), {
-      read: (range) =>
-        readChannel.hasSubscribers ? this.#tracer.read('read', key, range, read) : read(range),
-      readInto: (target, range) =>
-        readChannel.hasSubscribers
-          ? this.#tracer.read('readInto', key, range, (traced) => readInto(target, traced))
-          : readInto(target, range),
-    });
+    return new ObjectHandle(key, this.#namespace.sizeOf(id), traced(this.#tracer, key, reads));
   }
 
   /**
@@ -326,6 +318,21 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   ): Promise<ObjectStat & { readonly level: number }> {
     this.#assertUsable(options.signal);
     return this.#namespace.describe(await this.#catalog.lookUp(key, options.signal));
+  }
+
+  /**
+   * Asks the source for an object, known or not, and takes in what it says as far as the `versions` policy
+   * allows, so that what is known is as new as this call. A copy of another version is dropped. Costs the
+   * source one `stat`; calls for the same key do not share it.
+   * @throws As `stat` does. After `TIERED_NOT_FOUND` the object is gone as after a `rescan`. With
+   * `versions: 'pin'`, one that is known is described as it is known.
+   */
+  async revalidate(
+    key: string,
+    options: OperationOptions = NO_OPTIONS,
+  ): Promise<ObjectStat & { readonly level: number }> {
+    this.#assertUsable(options.signal);
+    return this.#catalog.revalidate(key, options.signal);
   }
 
   /**
@@ -362,12 +369,15 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    * manifest. Use it between two epochs if the dataset changes. The event `scan` reports its progress.
    *
    * An object that the whole listing has not shown is gone: it is not listed any more, and a read of it asks
-   * the source. Its copy is deleted. With `versions: 'pin'`, and if the listing shows no object at all, as
-   * that of a directory where nothing is mounted, everything stays known.
+   * the source. Its copy is deleted. With `versions: 'pin'`, and if the source shows no object at all, as
+   * a directory where nothing is mounted, everything stays known.
+   *
+   * With a `prefix`, only the keys are listed that begin with it. The others stay as they are known, and the
+   * manifest as it was saved. Costs a look at each known object (60 ms for a million) besides the listing.
    * @throws TieredError `TIERED_UNSUPPORTED` if the source cannot list. After an abort, what was taken in
    * until then stays.
    */
-  async rescan(options: OperationOptions = NO_OPTIONS): Promise<void> {
+  async rescan(options: Pick<ListOptions, 'prefix' | 'signal'> = NO_OPTIONS): Promise<void> {
     this.#assertUsable(options.signal);
     let [objects, bytes] = [0, 0];
     for await (const page of this.#catalog.list(options)) {
@@ -375,7 +385,9 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
       for (const { size } of page) bytes += size;
       this.emit('scan', { objects, bytes });
     }
-    await this.#scope.run(options.signal, async (signal) => this.#manifest?.save(this.#namespace, signal));
+    const { prefix = '', signal } = options;
+    if (prefix !== '') return;
+    await this.#scope.run(signal, async (under) => this.#manifest?.save(this.#namespace, under));
   }
 
   /** Resolves when no object is being placed. */

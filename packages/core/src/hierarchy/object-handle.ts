@@ -1,9 +1,26 @@
 import type { HierarchyReadIntoOptions, HierarchyReadOptions } from '../read/options.js';
+import { readChannel } from '../tracing/channels.js';
+import type { TracedOptions } from '../tracing/operation.js';
+import type { ReadTracer } from '../tracing/read-tracer.js';
 
 /** The reads of one object, bound to it by the hierarchy. */
 export interface BoundReads {
-  readonly read: (options: HierarchyReadOptions) => Promise<Uint8Array>;
-  readonly readInto: (target: Uint8Array, options: HierarchyReadIntoOptions) => Promise<number>;
+  readonly read: (options: HierarchyReadOptions & TracedOptions) => Promise<Uint8Array>;
+  readonly readInto: (
+    target: Uint8Array,
+    options: HierarchyReadIntoOptions & TracedOptions,
+  ) => Promise<number>;
+}
+
+/** The same reads, traced while anybody wants to know of them. */
+export function traced(tracer: ReadTracer, key: string, { read, readInto }: BoundReads): BoundReads {
+  return {
+    read: (options) => (readChannel.hasSubscribers ? tracer.read('read', key, options, read) : read(options)),
+    readInto: (target, options) =>
+      readChannel.hasSubscribers
+        ? tracer.read('readInto', key, options, (given) => readInto(target, given))
+        : readInto(target, options),
+  };
 }
 
 /**

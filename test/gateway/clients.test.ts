@@ -12,9 +12,9 @@ import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } fro
 import { installOf, pythonOf } from '../../tools/frameworks/environments.js';
 import { CLIENTS, type Client } from './clients.js';
 import { expectedOf, objectsOf } from './objects.js';
+import { runScript, SCRIPTS } from './run-script.js';
 
 const BUCKET = 'data';
-const scripts = path.join(import.meta.dirname, 'clients');
 
 let directory: string;
 let objects: ReadonlyMap<string, Uint8Array>;
@@ -25,7 +25,7 @@ beforeAll(async () => {
   if (python === undefined) return;
   const tables = path.join(directory, 'tables');
   await mkdir(tables);
-  await promisify(execFile)(python, [path.join(scripts, 'make.py'), tables]);
+  await promisify(execFile)(python, [path.join(SCRIPTS, 'make.py'), tables]);
   objects = await objectsOf(tables);
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
@@ -46,17 +46,19 @@ describe.each(tried)('$name', (client) => {
       const hierarchy = await hierarchyOn(source);
       const gateway = await gatewayOn(hierarchy, source);
 
-      const first = await run(client, gateway.endpoint, source);
+      const run = (endpoint: string) => runScript(client, { endpoint, server: source, directory });
+
+      const first = await run(gateway.endpoint);
       const wanted = { ...wantedOf(first), ...refusalsOf(client) };
       expect(first).toEqual(wanted);
       await hierarchy.idle();
       const { GetObject } = source.requests;
       // What clients know of a bucket or an object, they forget with their process.
-      expect(await run(client, gateway.endpoint, source)).toEqual(wanted);
+      expect(await run(gateway.endpoint)).toEqual(wanted);
       // It is asked for missing keys only.
       expect(source.requests).toMatchObject({ GetObject, ListObjectsV2: 1 });
 
-      const direct = await run(client, source.endpoint, source);
+      const direct = await run(source.endpoint);
       expect(Object.keys(direct)).toEqual(Object.keys(first));
       expect(direct).toMatchObject(wantedOf(first));
     },
@@ -79,31 +81,6 @@ function refusalsOf(client: Client): object {
       .filter(([, text]) => text !== undefined)
       .map(([way, text]) => [way, expect.stringMatching(text ?? '')]),
   );
-}
-
-/** Runs a script in a process of its own, with an environment that says all. */
-async function run({ script, environment }: Client, endpoint: string, { region, credentials }: S3Server) {
-  const home = await mkdtemp(path.join(directory, 'home-'));
-  // Nothing of the account of whoever runs the tests.
-  const others = Object.entries(process.env).filter(([name]) => !name.startsWith('AWS_'));
-  const env = {
-    ...Object.fromEntries(others),
-    HOME: home,
-    TMPDIR: home,
-    NO_PROXY: '*',
-    no_proxy: '*',
-    PYTHONDONTWRITEBYTECODE: '1',
-    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
-    AWS_REGION: region,
-    AWS_DEFAULT_REGION: region,
-    AWS_ENDPOINT_URL: endpoint,
-    AWS_EC2_METADATA_DISABLED: 'true',
-  };
-  const command = [path.join(scripts, script)];
-  const options = { env, maxBuffer: 16 * 1024 * 1024 };
-  const { stdout } = await promisify(execFile)(pythonOf(environment) ?? '', command, options);
-  return JSON.parse(stdout) as Record<string, unknown>;
 }
 
 async function startSource(): Promise<S3Server> {

@@ -18,6 +18,8 @@ export interface HierarchyConfig {
   readonly model?: string | undefined;
   /** Not of the hierarchy: `openDataset` of the package `tiered` uses it, and `loadConfig` returns it. */
   readonly prefetcher?: PrefetcherConfig | undefined;
+  /** Not of the hierarchy: `tiered serve` uses it, and `loadConfig` returns it. */
+  readonly gateway?: GatewayConfig | undefined;
   /** The path of a directory. Not of the hierarchy, as `prefetcher`. */
   readonly monitor?: string | undefined;
   readonly scan?: boolean | undefined;
@@ -67,6 +69,12 @@ export interface PrefetcherConfig {
   readonly concurrency?: number | undefined;
   readonly onError?: 'throw' | 'skip' | undefined;
   readonly maxSkipped?: number | undefined;
+}
+
+/** What a gateway offers to clients of S3 beyond reading. */
+export interface GatewayConfig {
+  /** Globs of keys, see `GatewayBucket` of `@tiered/gateway`. */
+  readonly changing?: readonly string[] | undefined;
 }
 
 /** Options that a file cannot hold. */

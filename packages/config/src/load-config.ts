@@ -6,7 +6,7 @@ import { Problems } from './check/problems.js';
 import { hierarchySchema, sourceSchema } from './check/schema.js';
 import { isMapping, located, readDocument, type ConfigDocument, type Mapping } from './file/document.js';
 import { expandVariables } from './file/environment.js';
-import type { HierarchyConfig, LoadOptions, PrefetcherConfig } from './hierarchy-config.js';
+import type { GatewayConfig, HierarchyConfig, LoadOptions, PrefetcherConfig } from './hierarchy-config.js';
 import { levelOf } from './make/level.js';
 import { modelOf, placementOf } from './make/factories.js';
 import { tiersOf } from './make/tiers.js';
@@ -17,6 +17,8 @@ export interface LoadedConfig {
   readonly hierarchy: HierarchyOptions;
   /** For the prefetchers of a training. Empty if the configuration has none. */
   readonly prefetcher: PrefetcherConfig;
+  /** For a gateway. Empty if the configuration has none. */
+  readonly gateway: GatewayConfig;
   /** The absolute path of the directory in which the process can be watched, if there is to be one. */
   readonly monitor: string | undefined;
   /** By tier: the percentage of its storage that its quota was given as. Undefined for bytes. */
@@ -53,7 +55,7 @@ export async function loadConfig(
 
   const { source, tiers } = parts;
   invariant(checked !== undefined && source !== undefined, 'a wrong configuration has no problem');
-  const { scan, versions, manifest, prefetcher = {}, monitor } = checked.value;
+  const { scan, versions, manifest, prefetcher = {}, gateway = {}, monitor } = checked.value;
   const inBase = (file: string) => path.resolve(document.baseDirectory, file);
   const hierarchy = {
     source: source.driver,
@@ -69,6 +71,7 @@ export async function loadConfig(
   return {
     hierarchy,
     prefetcher,
+    gateway,
     monitor: monitor === undefined ? undefined : inBase(monitor),
     shares: tiers.shares,
     makeHierarchy: (changes = {}) => {
@@ -82,8 +85,8 @@ export async function loadConfig(
 }
 
 /**
- * Makes a hierarchy from a configuration, without starting it. `prefetcher` and `monitor` are checked, and
- * not used: they are for `loadConfig`, and for `openDataset` of the package `tiered`.
+ * Makes a hierarchy from a configuration, without starting it. `prefetcher`, `gateway` and `monitor`
+ * are checked, and not used: they are for `loadConfig`, and for the package `tiered`.
  * @throws As `loadConfig`, and for what only the hierarchy finds, such as levels that share storage.
  */
 export async function loadHierarchy(
@@ -95,8 +98,8 @@ export async function loadHierarchy(
 
 /**
  * Returns the options that `loadHierarchy` would make a hierarchy from. Use it to add what a file cannot
- * hold, such as a policy of your own. The drivers are made, but not opened. `prefetcher` and `monitor` are
- * checked, and not used, as by `loadHierarchy`.
+ * hold, such as a policy of your own. The drivers are made, but not opened. `prefetcher`, `gateway`
+ * and `monitor` are checked, and not used, as by `loadHierarchy`.
  * @throws As `loadConfig`.
  */
 export async function loadHierarchyOptions(

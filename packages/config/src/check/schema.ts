@@ -200,6 +200,26 @@ const prefetcher = group('options of a prefetcher, such as { memory: 1GiB }', {
     not: { required: ['producers', 'initialProducers'] },
   });
 
+const A_GLOB = 'a glob of keys, such as "**/_versions/*"';
+
+const gateway = group('options of "tiered serve", such as { changing: ["**/_versions/*"] }', {
+  changing: z
+    .array(
+      z.string(expected(A_GLOB)).regex(/^[^/!]/, expected(A_GLOB)),
+      expected(`a list of globs: ${A_GLOB}`),
+    )
+    .meta({
+      title: 'Changing',
+      description:
+        'Globs of keys whose objects change, such as manifests: the source is asked before they, and the directories that they ' +
+        'are directly in, are given to a client. Not together with versions: pin or ignore. Default: none.',
+    })
+    .optional(),
+}).meta({
+  title: 'Gateway',
+  description: 'What "tiered serve" offers to clients of S3 beyond reading. Default: nothing.',
+});
+
 /**
  * The file as a whole. The fields of a level are checked by one of the schemas above, and by the schema of
  * its driver.
@@ -229,6 +249,7 @@ export const hierarchySchema = group('a mapping with source, and mostly tiers', 
       'Default: none; copies are always read, and plans take a source of 5 ms and 100 MB/s.',
   }).optional(),
   prefetcher: prefetcher.optional(),
+  gateway: gateway.optional(),
   monitor: filePath('the path of a directory', {
     title: 'Monitor',
     description:
@@ -256,4 +277,8 @@ export const hierarchySchema = group('a mapping with source, and mostly tiers', 
         'first, ignore takes objects of equal size for equal. Copies are compared when the source is listed. Default: refresh.',
     })
     .optional(),
-});
+}).refine(
+  ({ gateway: { changing = [] } = {}, versions = 'refresh' }) =>
+    changing.length === 0 || versions === 'refresh',
+  { path: ['gateway', 'changing'], error: 'cannot be combined with versions: pin or ignore' },
+);

@@ -1,7 +1,7 @@
 import { ABSENT, raceAbort } from '@tiered/core/internal';
 import { PLAIN } from '../protocol/found-object.js';
 import { lengthOf } from '../protocol/ranges.js';
-import { byteString, takePage, type Page, type PageOptions } from '../reads/page.js';
+import { byteString, takePage, textOfByteString, type Page, type PageOptions } from '../reads/page.js';
 import type { OpenObject, OpenOptions, ReadStorage, StatOptions } from '../reads/read-storage.js';
 import { noListing, notCached, saysNotFound, storageError } from './errors.js';
 import { etagOf, modifiedIn } from './facts.js';
@@ -21,10 +21,14 @@ export class HierarchyStorage implements ReadStorage<HierarchyObject> {
     this.#ids = new SortedIds(hierarchy.namespace, clock, () => closing.throwIfAborted());
   }
 
-  /** Costs a sort of all keys the first time, and after objects have become known that were not. */
+  /**
+   * Costs a sort of all keys the first time, and after objects have become known that were not. Costs a
+   * listing by the source where keys change, for the first page.
+   */
   async list(options: PageOptions, signal: AbortSignal): Promise<Page> {
     const { hierarchy, prefix } = this.#parts;
     if (!hierarchy.isScanned) throw noListing();
+    if (options.isContinued !== true) await this.#relist(textOfByteString(options.prefix), signal);
     const ids = await raceAbort(this.#ids.all(), signal);
     const before = byteString(prefix);
     const { namespace, source } = hierarchy;
@@ -44,15 +48,28 @@ export class HierarchyStorage implements ReadStorage<HierarchyObject> {
     );
   }
 
-  /** Costs a request to the source for an object that is not known. */
+  /** Takes in what the source has now below a prefix, if keys change there. */
+  async #relist(asked: string, signal: AbortSignal): Promise<void> {
+    const { changing, prefix } = this.#parts;
+    const inner = asked.startsWith(prefix) ? asked.slice(prefix.length) : '';
+    if (changing === undefined || !(prefix + inner).startsWith(asked)) return;
+    await changing.list(inner, signal).catch((error: unknown) => {
+      throw signal.aborted ? error : storageError(error);
+    });
+  }
+
+  /** Costs a request to the source for an object that is not known, or changes. */
   async stat(key: string, { signal, onlyIfCached }: StatOptions): Promise<HierarchyObject | undefined> {
-    const { hierarchy, prefix } = this.#parts;
+    const { hierarchy, prefix, changing } = this.#parts;
     const inner = key.slice(prefix.length);
     if (!key.startsWith(prefix) || inner === '') return undefined;
     const { namespace } = hierarchy;
-    if (onlyIfCached && namespace.find(inner) === ABSENT) throw notCached();
+    const changes = changing?.has(inner) === true;
+    if (onlyIfCached && (changes || namespace.find(inner) === ABSENT)) throw notCached();
     try {
-      const { size, version } = await hierarchy.stat(inner, { signal });
+      const { size, version } = await (changes
+        ? changing.stat(inner, signal)
+        : hierarchy.stat(inner, { signal }));
       const id = namespace.find(inner);
       if (id === ABSENT) return undefined;
       const from = nameOfLevel(hierarchy, hierarchy.placeOf(id)?.level ?? hierarchy.tiers.length);

@@ -1,5 +1,6 @@
 import type { Clock, Hierarchy } from '@tiered/core';
 import type { FoundObject } from '../protocol/found-object.js';
+import type { ChangingKeys } from './changing-keys.js';
 import type { ReadWatch, ServedFrom } from './levels.js';
 import type { PieceMemory } from './piece-memory.js';
 
@@ -18,6 +19,8 @@ export interface StorageParts {
   readonly hierarchy: Hierarchy;
   /** Stands before the keys of the hierarchy. */
   readonly prefix: string;
+  /** Keys of the hierarchy whose objects change. Undefined: none. */
+  readonly changing: ChangingKeys | undefined;
   readonly watch: ReadWatch;
   readonly memory: PieceMemory;
   readonly clock: Clock;

@@ -14,7 +14,8 @@ export async function listObjectsV2(call: ReadCall): Promise<Answer> {
   const token = query.get('continuation-token');
   const from = token === null ? startAfter(given(query, 'start-after')) : decodeToken(token);
   const maxKeys = maxKeysOf(call);
-  const page = await call.storage.list({ ...asked(query), from, maxKeys }, call.signal);
+  const isContinued = token !== null;
+  const page = await call.storage.list({ ...asked(query), from, maxKeys, isContinued }, call.signal);
   const { next, id, objects, commonPrefixes } = page;
   const encoded = encoderOf(query);
   return listing(call, page, maxKeys, [

@@ -10,6 +10,8 @@ export interface PageOptions {
   /** A common prefix that is not given again: where an earlier page ended with it, or in it. */
   readonly passed?: string | undefined;
   readonly maxKeys: number;
+  /** Whether it goes on where an earlier page of the same listing ended. Default: false. */
+  readonly isContinued?: boolean | undefined;
 }
 
 /** An object of a listing. */

@@ -2,6 +2,7 @@ import { systemClock, type Hierarchy } from '@tiered/core';
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { ChangingKeys } from '../hierarchy/changing-keys.js';
 import { HierarchyStorage } from '../hierarchy/hierarchy-storage.js';
 import { ReadWatch } from '../hierarchy/levels.js';
 import { PieceMemory } from '../hierarchy/piece-memory.js';
@@ -83,10 +84,11 @@ export class Gateway implements AsyncDisposable {
     this.#memory = new PieceMemory(limits.memory);
     const hierarchies = new Map<string, Hierarchy>();
     const storages = new Map<string, HierarchyStorage>();
-    for (const [name, { hierarchy, prefix = '' }] of Object.entries(buckets)) {
+    for (const [name, { hierarchy, prefix = '', changing: patterns = [] }] of Object.entries(buckets)) {
       hierarchies.set(name, hierarchy);
       hierarchy.once('closed', this.#onBucketClosed);
-      const parts = { hierarchy, prefix, watch: this.#watch, memory: this.#memory, clock };
+      const changing = patterns.length === 0 ? undefined : new ChangingKeys(hierarchy, patterns);
+      const parts = { hierarchy, prefix, changing, watch: this.#watch, memory: this.#memory, clock };
       storages.set(name, new HierarchyStorage({ ...parts, closing: this.#closing.signal }));
     }
     this.#buckets = storages;

@@ -12,6 +12,13 @@ export interface GatewayBucket {
    * bucket of the source. Ends with `/`. Default: none.
    */
   readonly prefix?: string | undefined;
+  /**
+   * Globs of keys, without `prefix`, whose objects change: manifests, logs, and what names the newest of
+   * them. The source is asked before a request for such an object is answered, and before a listing of a
+   * directory that may have such objects directly in it. Needs a hierarchy with `versions: 'refresh'`.
+   * Default: none; changes are seen when the hierarchy lists its source.
+   */
+  readonly changing?: readonly string[] | undefined;
 }
 
 /** What clients may use. Times are in milliseconds. */
@@ -110,9 +117,12 @@ export function checkedOptions(options: GatewayOptions): CheckedOptions {
   for (const name of names) {
     if (!BUCKET_NAME.test(name))
       throw configError('buckets', 'names of 3 to 63 lower-case letters, digits, dots and hyphens', name);
-    const { prefix = '' } = buckets[name] ?? {};
+    const { prefix = '', changing = [] } = buckets[name] ?? {};
     if (prefix !== '' && !prefix.endsWith('/'))
       throw configError(`buckets.${name}.prefix`, 'a prefix that ends with "/"', prefix);
+    const wrong = changing.find((pattern) => pattern === '' || /^[/!]/.test(pattern));
+    if (wrong !== undefined)
+      throw configError(`buckets.${name}.changing`, 'globs of keys, such as "**/_versions/*"', wrong);
   }
   if (credentials === undefined && !isLoopback(host)) {
     throw configError(

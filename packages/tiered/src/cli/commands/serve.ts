@@ -36,6 +36,12 @@ export function serveCommand(host: CommandHost): Command {
       '--bucket <name[/prefix/]>',
       'what clients call the bucket, and what stands before its keys; default: as in the source',
     )
+    .addOption(
+      repeatable(
+        '--changing <glob>',
+        'keys of the source whose objects change, such as "**/_versions/*": it is asked before they are served; may be repeated',
+      ),
+    )
     .option('--host <address>', 'to listen on; others than loopback need keys', '127.0.0.1')
     .option('--port <n>', 'to listen on; 0 is a free one', wholeNumber, 9400)
     .option('--metrics-port <n>', 'for /healthz, /readyz and /metrics; default: none', wholeNumber)

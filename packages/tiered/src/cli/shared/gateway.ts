@@ -4,6 +4,7 @@ import {
   accessLogLine,
   Gateway,
   type AccessLogEntry,
+  type GatewayBucket,
   type GatewayMetricsOptions,
   type S3Credentials,
 } from '@tiered/gateway';
@@ -24,6 +25,7 @@ export interface ServeOptions {
   readonly tier: readonly string[];
   readonly manifest?: string;
   readonly bucket?: string;
+  readonly changing: readonly string[];
   readonly host: string;
   readonly port: number;
   readonly metricsPort?: number;
@@ -33,10 +35,9 @@ export interface ServeOptions {
 }
 
 /** A bucket of the endpoint. */
-interface ServedBucket {
+interface ServedBucket extends GatewayBucket {
   readonly name: string;
   readonly prefix: string;
-  readonly hierarchy: Hierarchy;
 }
 
 /** A gateway and its hierarchies, and how many answers it gave. */
@@ -103,11 +104,11 @@ export async function openGateway(
 /** What is to be loaded: files, or a source with its tiers. */
 async function configsOf(
   what: readonly string[],
-  { tier, manifest, bucket }: ServeOptions,
+  { tier, manifest, bucket, changing }: ServeOptions,
 ): Promise<(string | HierarchyConfig)[]> {
   const [source = ''] = what;
-  if (what.length > 1 && (tier.length > 0 || bucket !== undefined))
-    throw invalid('--tier and --bucket: name one source or one configuration beside them');
+  if (what.length > 1 && (tier.length > 0 || bucket !== undefined || changing.length > 0))
+    throw invalid('--tier, --bucket and --changing: name one source or one configuration beside them');
   if (tier.length > 0) {
     const levels = { source: await sourceAt(source), tiers: tier.map(tierOf) };
     return [manifest === undefined ? levels : { ...levels, manifest }];
@@ -130,7 +131,7 @@ interface Opening {
 async function openBucket(
   { terminal, clock }: CommandHost,
   config: string | HierarchyConfig,
-  { bucket }: ServeOptions,
+  { bucket, changing }: ServeOptions,
   { signal, changes }: Opening,
 ): Promise<ServedBucket> {
   const warn = (line: string) => void terminal.write(`warning: ${line}\n`);
@@ -140,7 +141,8 @@ async function openBucket(
   await hierarchy.open({ signal }).finally(() => listing.stop());
   try {
     await offerMonitor(hierarchy, loaded, clock, warn);
-    return { ...(bucket === undefined ? placeOf(hierarchy) : placeIn(bucket)), hierarchy };
+    const place = bucket === undefined ? placeOf(hierarchy) : placeIn(bucket);
+    return { ...place, hierarchy, changing: [...(loaded.gateway.changing ?? []), ...changing] };
   } catch (error) {
     await hierarchy.close();
     throw error;

@@ -3,17 +3,26 @@
  */
 export { errorAnswer, errorDocument, lengthHeaders, xmlAnswer, type Answer } from './protocol/answers.js';
 export { checkSignature, type S3Credentials } from './protocol/authentication.js';
-export { checkHash } from './protocol/bodies.js';
+export {
+  CHECKSUM_ALGORITHMS,
+  checksumOf,
+  isChecksumAlgorithm,
+  type ChecksumAlgorithm,
+} from './protocol/checksums.js';
 export { isSigned } from './protocol/claim.js';
 export { names, preconditionFailed } from './protocol/conditions.js';
 export { PLAIN, type FoundObject } from './protocol/found-object.js';
+export { malformedXml, parseXml, type XmlElement } from './protocol/parse-xml.js';
 export { contentRange, lengthOf, type Range } from './protocol/ranges.js';
+export { ReceivedBody, sizeOf } from './protocol/received-body.js';
 export {
   asRequest,
   parseTarget,
   READ_OPERATIONS,
+  WRITE_OPERATIONS,
   type OperationTable,
   type ReadOperation,
+  type WriteOperation,
   type S3Request,
 } from './protocol/requests.js';
 export { accessDenied, invalidArgument, noSuchBucket, noSuchKey, S3Error } from './protocol/s3-error.js';

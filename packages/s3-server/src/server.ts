@@ -7,6 +7,7 @@ import {
   parseTarget,
   S3Error,
   textOfByteString,
+  type ChecksumAlgorithm,
   type S3Credentials,
   type S3Request,
 } from '@tiered/gateway/internal';
@@ -17,7 +18,6 @@ import type { Call } from './operations/call.js';
 import { OPERATION_HANDLERS } from './operations/operations.js';
 import { checkAccess } from './protocol/access.js';
 import { checkBody, readBody } from './protocol/bodies.js';
-import type { ChecksumAlgorithm } from './protocol/checksums.js';
 import {
   OPERATION_TABLE,
   S3_OPERATIONS,

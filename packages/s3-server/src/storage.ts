@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto';
-import { byteString, noSuchBucket, PLAIN, type FoundObject } from '@tiered/gateway/internal';
-import type { ChecksumAlgorithm } from './protocol/checksums.js';
+import {
+  byteString,
+  noSuchBucket,
+  PLAIN,
+  type ChecksumAlgorithm,
+  type FoundObject,
+} from '@tiered/gateway/internal';
 
 /** A checksum that is kept with an object. `COMPOSITE` is a checksum over the checksums of the parts. */
 export interface StoredChecksum {

@@ -38,24 +38,40 @@ export async function readBody(
  * @throws S3Error 400 `InvalidRequest`, `XAmzContentSHA256Mismatch`; 501 `NotImplemented` for other kinds.
  */
 export function checkHash(body: Uint8Array, headers: IncomingHttpHeaders, isSigned: boolean): void {
+  const hash = hashIn(headers, isSigned);
+  if (hash !== undefined && createHash('sha256').update(body).digest('hex') !== hash) throw mismatch();
+}
+
+/** Returns the hash that a body has to have, in hexadecimal digits. As `checkHash`. */
+export function hashIn(headers: IncomingHttpHeaders, isSigned: boolean): string | undefined {
   const hash = headers[PAYLOAD];
   if (hash === undefined && isSigned)
     throw new S3Error(400, 'InvalidRequest', `Missing required header for this request: ${PAYLOAD}`);
-  if (hash === undefined || hash === UNSIGNED) return;
-  if (typeof hash !== 'string' || !/^[0-9a-f]{64}$/.test(hash)) {
-    throw new S3Error(
-      501,
-      'NotImplemented',
-      'This server takes bodies that are signed, unsigned, or unsigned in chunks.',
-    );
-  }
-  if (createHash('sha256').update(body).digest('hex') !== hash) {
-    throw new S3Error(
-      400,
-      'XAmzContentSHA256Mismatch',
-      "The provided 'x-amz-content-sha256' header does not match what was computed.",
-    );
-  }
+  if (hash === undefined || hash === UNSIGNED) return undefined;
+  if (typeof hash === 'string' && /^[0-9a-f]{64}$/.test(hash)) return hash;
+  throw new S3Error(
+    501,
+    'NotImplemented',
+    'This server takes bodies that are signed, unsigned, or unsigned in chunks.',
+  );
+}
+
+/** Makes the error of a body that has another hash. */
+export function mismatch(): S3Error {
+  return new S3Error(
+    400,
+    'XAmzContentSHA256Mismatch',
+    "The provided 'x-amz-content-sha256' header does not match what was computed.",
+  );
+}
+
+/** Makes the error of a body that is not as long as was announced. */
+export function incomplete(): S3Error {
+  return new S3Error(
+    400,
+    'IncompleteBody',
+    'You did not provide the number of bytes specified by the Content-Length HTTP header',
+  );
 }
 
 function tooLarge(most: number): S3Error {

@@ -20,6 +20,20 @@ export const READ_OPERATIONS = {
   'HEAD object?partNumber': 'HeadObject',
 } as const;
 
+/** The operations that write. */
+export const WRITE_OPERATIONS = {
+  'POST bucket?delete': 'DeleteObjects',
+  'PUT object': 'PutObject',
+  'DELETE object': 'DeleteObject',
+  'POST object?uploads': 'CreateMultipartUpload',
+  'PUT object?uploadId': 'UploadPart',
+  'POST object?uploadId': 'CompleteMultipartUpload',
+  'DELETE object?uploadId': 'AbortMultipartUpload',
+} as const;
+
+/** Name of an operation that writes, in S3's API. */
+export type WriteOperation = (typeof WRITE_OPERATIONS)[keyof typeof WRITE_OPERATIONS];
+
 /** Name of an operation that only reads, in S3's API. */
 export type ReadOperation = (typeof READ_OPERATIONS)[keyof typeof READ_OPERATIONS];
 

@@ -1,4 +1,4 @@
-import type { ChecksumAlgorithm } from '../protocol/checksums.js';
+import type { ChecksumAlgorithm } from '@tiered/gateway/internal';
 import type { S3RequestWithBody } from '../protocol/requests.js';
 import type { Bucket } from '../storage.js';
 

@@ -1,17 +1,21 @@
 import { createHash } from 'node:crypto';
 import {
+  checksumOf,
   element,
   invalidArgument,
+  isChecksumAlgorithm,
+  malformedXml,
+  parseXml,
   S3Error,
   xmlAnswer,
   xmlDocument,
   type Answer,
+  type XmlElement,
 } from '@tiered/gateway/internal';
-import { checksumOf, compositeOf, isChecksumAlgorithm } from '../protocol/checksums.js';
-import { malformedXml, parseXml, type XmlElement } from '../protocol/parse-xml.js';
 import { checkWrite } from '../protocol/write-conditions.js';
 import { StoredObject, type StoredChecksum, type Upload, type UploadedPart } from '../storage.js';
 import type { Call } from './call.js';
+import { compositeOf } from './composite.js';
 import { checksumHeaders, metadataOf } from './objects.js';
 
 const MAX_PARTS = 10_000;

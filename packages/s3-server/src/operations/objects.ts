@@ -1,7 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { element, S3Error, xmlAnswer, xmlDocument, type Answer } from '@tiered/gateway/internal';
-import { CHECKSUM_ALGORITHMS } from '../protocol/checksums.js';
-import { malformedXml, parseXml } from '../protocol/parse-xml.js';
+import {
+  CHECKSUM_ALGORITHMS,
+  element,
+  malformedXml,
+  parseXml,
+  S3Error,
+  xmlAnswer,
+  xmlDocument,
+  type Answer,
+} from '@tiered/gateway/internal';
 import { checkWrite } from '../protocol/write-conditions.js';
 import { StoredObject, type StoredChecksum } from '../storage.js';
 import type { Call } from './call.js';

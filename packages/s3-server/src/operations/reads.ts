@@ -1,5 +1,6 @@
 import {
   BEHIND_KEY,
+  checksumOf,
   getObject as getFound,
   listObjects as listFound,
   listObjectsV2 as listFoundV2,
@@ -12,7 +13,6 @@ import {
   type Range,
   type ReadStorage,
 } from '@tiered/gateway/internal';
-import { checksumOf } from '../protocol/checksums.js';
 import type { StoredObject } from '../storage.js';
 import type { Call } from './call.js';
 import { checksumHeaders } from './objects.js';

@@ -1,29 +1,25 @@
-import { READ_OPERATIONS, type OperationTable, type S3Request } from '@tiered/gateway/internal';
-
-/** The operations that the server knows: those that only read are the gateway's. */
-const OPERATIONS = {
-  ...READ_OPERATIONS,
-  'POST bucket?delete': 'DeleteObjects',
-  'PUT object': 'PutObject',
-  'DELETE object': 'DeleteObject',
-  'POST object?uploads': 'CreateMultipartUpload',
-  'PUT object?uploadId': 'UploadPart',
-  'POST object?uploadId': 'CompleteMultipartUpload',
-  'DELETE object?uploadId': 'AbortMultipartUpload',
-} as const;
+import {
+  READ_OPERATIONS,
+  WRITE_OPERATIONS,
+  type ChecksumAlgorithm,
+  type OperationTable,
+  type ReadOperation,
+  type S3Request,
+  type WriteOperation,
+} from '@tiered/gateway/internal';
 
 /** Name of an operation in S3's API. */
-export type S3Operation = (typeof OPERATIONS)[keyof typeof OPERATIONS];
+export type S3Operation = ReadOperation | WriteOperation;
 
-/** What chooses each operation. */
-export const OPERATION_TABLE: OperationTable<S3Operation> = OPERATIONS;
+/** What chooses each operation: they are the gateway's. */
+export const OPERATION_TABLE: OperationTable<S3Operation> = { ...READ_OPERATIONS, ...WRITE_OPERATIONS };
 
 /** Every operation. */
-export const S3_OPERATIONS: readonly S3Operation[] = [...new Set(Object.values(OPERATIONS))];
+export const S3_OPERATIONS: readonly S3Operation[] = [...new Set(Object.values(OPERATION_TABLE))];
 
 /** A request with its body, after the body was checked. */
 export interface S3RequestWithBody extends S3Request<S3Operation> {
   readonly body: Uint8Array;
   /** Checksums that came with the body, by algorithm, in headers or after it. All of them match. */
-  readonly checksums: ReadonlyMap<string, string>;
+  readonly checksums: ReadonlyMap<ChecksumAlgorithm, string>;
 }

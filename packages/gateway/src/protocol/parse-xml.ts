@@ -1,4 +1,4 @@
-import { S3Error } from '@tiered/gateway/internal';
+import { S3Error } from './s3-error.js';
 import { SaxesParser } from 'saxes';
 
 /** A parsed element. */

@@ -43,5 +43,6 @@ export { Tier } from './tier/tier.js';
 export { memoryFor, tooLargeError } from './support/memory-for.js';
 export { mountinfo, mountsOf, nearestMount, type Mount } from './support/mounts.js';
 export { ABSENT } from './namespace/metadata-container.js';
+export { closeFor, openFor } from './driver/open-drivers.js';
 export { gathered, readOutcome } from './driver/helpers.js';
 export { NOTHING_PLACED, sourceChanged } from './placement/placement.js';

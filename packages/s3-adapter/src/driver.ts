@@ -3,6 +3,7 @@ import {
   BaseDriver,
   checkedPieces,
   inSingleRanges,
+  type MultipartWrites,
   type Operation,
   type ReadIntoOptions,
   type ReadOptions,
@@ -10,6 +11,7 @@ import {
   type ReadRequest,
   type WriteData,
   type WriteOptions,
+  type WrittenPart,
 } from '@tiered/core/driver';
 import { gathered, memoryFor, notOpenError, readOutcome } from '@tiered/core/internal';
 import { assertAbsent, MOST_IF_ABSENT, tooLargeIfAbsent, writeIfAbsent } from './operations/absent-writes.js';
@@ -22,7 +24,7 @@ import { explained } from './errors.js';
 import { wrongAnswer } from './http/failure.js';
 import { assertKeyFits } from './http/keys.js';
 import { listObjects } from './operations/listing.js';
-import { uploadInParts } from './operations/multipart.js';
+import { beginUpload, completeUpload, endUpload, sendPart, uploadInParts } from './operations/multipart.js';
 import { checkedOptions, type CheckedS3Options, type S3DriverOptions } from './options.js';
 import { RangeReader } from './operations/range-reader.js';
 
@@ -57,7 +59,7 @@ interface Opened {
  * - `TIERED_KEY_INVALID`: The key has more than 1024 bytes.
  * - `TIERED_IO`: Anything else.
  */
-export class S3Driver extends BaseDriver {
+export class S3Driver extends BaseDriver implements MultipartWrites {
   readonly #options: CheckedS3Options;
   readonly #endpoint: Endpoint;
   #opened: Opened | undefined;
@@ -197,6 +199,44 @@ export class S3Driver extends BaseDriver {
    */
   override write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
     return this.guarded('write', key, options, () => this.#write(key, data, options));
+  }
+
+  /** Costs one request. An abort waits for its answer: the upload could not be aborted without its id. */
+  createUpload(key: string, options: OperationOptions): Promise<string> {
+    return this.guarded('write', key, options, () =>
+      beginUpload(this.#running.client, { key: this.#objectKey(key), signal: options.signal }),
+    );
+  }
+
+  /** Costs one request. */
+  writePart(
+    key: string,
+    uploadId: string,
+    part: { readonly number: number; readonly bytes: Uint8Array },
+    options: OperationOptions,
+  ): Promise<string> {
+    return this.guarded('write', key, options, () => sendPart(this.#upload(key, uploadId, options), part));
+  }
+
+  /** Costs one request. */
+  completeUpload(
+    key: string,
+    uploadId: string,
+    parts: readonly WrittenPart[],
+    options: OperationOptions,
+  ): Promise<void> {
+    return this.guarded('write', key, options, () =>
+      completeUpload(this.#upload(key, uploadId, options), parts),
+    );
+  }
+
+  /** Costs one request. */
+  abortUpload(key: string, uploadId: string, options: OperationOptions): Promise<void> {
+    return this.guarded('write', key, options, () => endUpload(this.#upload(key, uploadId, options)));
+  }
+
+  #upload(key: string, uploadId: string, { signal }: OperationOptions) {
+    return { client: this.#running.client, key: this.#objectKey(key), uploadId, signal };
   }
 
   /**

@@ -28,4 +28,5 @@ export {
   type OptionsSchema,
 } from '../factories.js';
 export { bufferedWriter, checkedPieces, notFound, readEach, unsupported, versionChanged } from './helpers.js';
+export { multipartWritesOf, type MultipartWrites, type WrittenPart } from './multipart-writes.js';
 export { inRuns, inSingleRanges, type Runs, type SingleRanges } from './pieces.js';

@@ -1,3 +1,4 @@
+import type { WrittenPart } from '@tiered/core/driver';
 import { onAbort } from '@tiered/core/internal';
 import { etagOf, failureOf, headerOf } from '../http/answers.js';
 import type { S3Client } from '../http/client.js';
@@ -24,10 +25,15 @@ export interface Upload {
   readonly signal: AbortSignal | undefined;
 }
 
-interface Uploading {
+/** An upload that has begun. */
+export interface BegunUpload {
   readonly client: S3Client;
   readonly key: string;
   readonly uploadId: string;
+  readonly signal: AbortSignal | undefined;
+}
+
+interface Uploading extends BegunUpload {
   /** Aborts with the first error. */
   readonly end: AbortController;
 }
@@ -40,16 +46,17 @@ interface Uploading {
 export async function uploadInParts(client: S3Client, upload: Upload): Promise<void> {
   const { key, size, pieces, signal } = upload;
   const partBytes = Math.max(upload.partBytes, Math.ceil(size / MOST_PARTS));
-  const uploadId = await begin(client, upload);
+  const uploadId = await beginUpload(client, upload);
   const end = new AbortController();
   const stopListening = onAbort(signal, (reason) => end.abort(reason));
-  const uploading = { client, key, uploadId, end };
+  const uploading = { client, key, uploadId, end, signal: end.signal };
   try {
     const etags = await sendParts(uploading, inParts(pieces(end.signal), partBytes));
-    await complete(uploading, etags);
+    const parts = etags.map((etag, i) => ({ number: i + 1, etag }));
+    await completeUpload(uploading, parts);
   } catch (error) {
     end.abort(error);
-    await abandon(uploading);
+    await endUpload({ ...uploading, signal: undefined }).catch(() => undefined);
     throw end.signal.reason;
   } finally {
     stopListening();
@@ -57,7 +64,10 @@ export async function uploadInParts(client: S3Client, upload: Upload): Promise<v
 }
 
 /** Begins an upload. An abort waits for the answer: without its id the upload could not be aborted. */
-async function begin(client: S3Client, { key, signal }: Upload): Promise<string> {
+export async function beginUpload(
+  client: S3Client,
+  { key, signal }: Pick<Upload, 'key' | 'signal'>,
+): Promise<string> {
   const request = { method: 'POST', key, query: { uploads: '' }, isAwaited: true } as const;
   const { status, body } = await client.request(request, signal);
   const id = textAt(body, 'InitiateMultipartUploadResult', 'UploadId');
@@ -77,7 +87,7 @@ async function sendParts(uploading: Uploading, parts: AsyncIterable<Uint8Array>)
       while (sending.size >= PARTS_AT_ONCE) await Promise.race(sending);
       end.signal.throwIfAborted();
       const index = number++;
-      const sent = sendPart(uploading, index + 1, part)
+      const sent = sendPart(uploading, { number: index + 1, bytes: part })
         .then(
           (etag) => {
             etags[index] = etag;
@@ -95,21 +105,27 @@ async function sendParts(uploading: Uploading, parts: AsyncIterable<Uint8Array>)
   return etags;
 }
 
-async function sendPart(uploading: Uploading, partNumber: number, body: Uint8Array): Promise<string> {
-  const { client, key, uploadId, end } = uploading;
-  const query = { partNumber: String(partNumber), uploadId };
-  const { status, headers } = await client.request({ method: 'PUT', key, query, body }, end.signal);
+/** Sends a part, and returns its ETag. */
+export async function sendPart(
+  { client, key, uploadId, signal }: BegunUpload,
+  { number, bytes: body }: { readonly number: number; readonly bytes: Uint8Array },
+): Promise<string> {
+  const query = { partNumber: String(number), uploadId };
+  const { status, headers } = await client.request({ method: 'PUT', key, query, body }, signal);
   const etag = headerOf(headers, 'etag');
   if (etag === undefined) throw wrongAnswer(status, 'NoETag', 'the server sends no ETag for a part', false);
   return etagOf(etag);
 }
 
 /** Publishes the object. An abort waits for the answer, so that a write that rejects has left nothing. */
-async function complete({ client, key, uploadId, end }: Uploading, etags: readonly string[]): Promise<void> {
-  const parts = etags.map(
-    (etag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`,
+export async function completeUpload(
+  { client, key, uploadId, signal }: BegunUpload,
+  parts: readonly WrittenPart[],
+): Promise<void> {
+  const elements = parts.map(
+    ({ number, etag }) => `<Part><PartNumber>${number}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`,
   );
-  const text = `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join('')}</CompleteMultipartUpload>`;
+  const text = `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${elements.join('')}</CompleteMultipartUpload>`;
   const headers = { 'content-type': 'application/xml' };
   const body = Buffer.from(text);
   const workMs = LEAST_WORK_MS + parts.length * WORK_MS_PER_PART;
@@ -122,19 +138,17 @@ async function complete({ client, key, uploadId, end }: Uploading, etags: readon
     workMs,
     isAwaited: true,
   } as const;
-  await client.retry(end.signal, async () => {
-    const answer = await client.send(request, undefined, end.signal);
+  await client.retry(signal, async () => {
+    const answer = await client.send(request, undefined, signal);
     // The status was sent before the parts were put together. The body tells whether that succeeded.
     if (textAt(answer.body, 'CompleteMultipartUploadResult', 'Key') === undefined)
       throw failureOf({ ...answer, status: 500 }, undefined);
   });
 }
 
-/**
- * Aborts an upload. The first error is the one to report; AWS's lifecycle rules deal with parts that stay.
- */
-async function abandon({ client, key, uploadId }: Uploading): Promise<void> {
-  await client.request({ method: 'DELETE', key, query: { uploadId } }, undefined).catch(() => undefined);
+/** Ends an upload, and removes its parts. AWS's lifecycle rules deal with parts that stay. */
+export async function endUpload({ client, key, uploadId, signal }: BegunUpload): Promise<void> {
+  await client.request({ method: 'DELETE', key, query: { uploadId } }, signal);
 }
 
 /**

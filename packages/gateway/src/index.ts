@@ -1,5 +1,5 @@
 /**
- * Hierarchies as an S3 endpoint that is only read.
+ * Hierarchies as an S3 endpoint: what is read comes from tiers.
  * @module
  */
 export { type S3Credentials } from './protocol/authentication.js';
@@ -11,4 +11,5 @@ export {
   type GatewayLimits,
   type GatewayMetricsOptions,
   type GatewayOptions,
+  type GatewayWrites,
 } from './serving/options.js';

@@ -1,4 +1,5 @@
 import { isTieredError } from '@tiered/core';
+import { preconditionFailed } from '../protocol/conditions.js';
 import { accessDenied, S3Error } from '../protocol/s3-error.js';
 
 /** Codes of keys that no object can have. */
@@ -22,7 +23,34 @@ export function storageError(error: unknown): unknown {
     return new S3Error(503, 'SlowDown', 'The source does not answer as it should. Try again.', {
       cause: error,
     });
-  return new S3Error(500, 'InternalError', 'The object cannot be read from the source.', { cause: error });
+  return new S3Error(500, 'InternalError', 'The source has failed. The log says how.', { cause: error });
+}
+
+/** What the storage behind says of uploads, and clients have to know as it is. */
+const OF_UPLOADS: Readonly<Record<string, number>> = {
+  NoSuchUpload: 404,
+  InvalidPart: 400,
+  InvalidPartOrder: 400,
+  EntityTooSmall: 400,
+};
+
+/** The answer to what a write fails with, as `storageError`. */
+export function writeError(error: unknown): unknown {
+  if (error instanceof S3Error || !isTieredError(error)) return error;
+  const { code: said = '' } = (error.cause ?? {}) as { readonly code?: string };
+  const status = Object.hasOwn(OF_UPLOADS, said) ? OF_UPLOADS[said] : undefined;
+  if (status !== undefined)
+    return new S3Error(status, said, 'The storage behind refuses the upload.', { cause: error });
+  const { code } = error;
+  if (code === 'TIERED_EXISTS') return preconditionFailed('If-None-Match');
+  if (code === 'TIERED_PERMISSION') return accessDenied('The source refuses to have this object changed.');
+  if (code === 'TIERED_KEY_INVALID')
+    return new S3Error(400, 'KeyTooLongError', 'The storage behind takes no such key.', { cause: error });
+  if (code === 'TIERED_UNSUPPORTED')
+    return new S3Error(501, 'NotImplemented', 'The storage behind does not support this write.', {
+      cause: error,
+    });
+  return storageError(error);
 }
 
 /** Makes the error of what a client takes only from a tier, and no tier has. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { S3Error } from './s3-error.js';
+import { entityTooLarge, S3Error } from './s3-error.js';
 
 /** The header that says what the body of a signed request is. */
 export const PAYLOAD = 'x-amz-content-sha256';
@@ -19,7 +19,7 @@ export async function readBody(
   most: number,
   goOn: () => void,
 ): Promise<Uint8Array> {
-  if (Number(message.headers['content-length'] ?? 0) > most) throw tooLarge(most);
+  if (Number(message.headers['content-length'] ?? 0) > most) throw entityTooLarge(most);
   if (message.headers.expect !== undefined) goOn();
   const pieces: Buffer[] = [];
   let bytes = 0;
@@ -27,7 +27,7 @@ export async function readBody(
   for await (const piece of message.iterator({ destroyOnReturn: false })) {
     pieces.push(piece as Buffer);
     bytes += (piece as Buffer).byteLength;
-    if (bytes > most) throw tooLarge(most);
+    if (bytes > most) throw entityTooLarge(most);
   }
   return Buffer.concat(pieces);
 }
@@ -72,8 +72,4 @@ export function incomplete(): S3Error {
     'IncompleteBody',
     'You did not provide the number of bytes specified by the Content-Length HTTP header',
   );
-}
-
-function tooLarge(most: number): S3Error {
-  return new S3Error(400, 'EntityTooLarge', `The body of this request may have ${most} bytes.`);
 }

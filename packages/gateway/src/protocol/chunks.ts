@@ -54,8 +54,9 @@ class Arriving {
 
   /** Waits for further bytes. False at the end. */
   async more(): Promise<boolean> {
-    const { done, value } = await this.#pieces.next();
-    if (done === true) return false;
+    const next = await this.#pieces.next();
+    if (next.done === true) return false;
+    const { value } = next;
     this.#rest = this.#rest.byteLength === 0 ? asBuffer(value) : Buffer.concat([this.#rest, value]);
     return true;
   }

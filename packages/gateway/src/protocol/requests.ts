@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { S3Error } from './s3-error.js';
+import { notImplemented, S3Error } from './s3-error.js';
 
 /**
  * Operations by what chooses them: the method, what it works on, and a part of the query.
@@ -134,8 +134,4 @@ function bucketOfHost(host: string, buckets: Iterable<string>): string | undefin
   if (name.endsWith('.localhost')) return name.slice(0, -'.localhost'.length);
   const known = [...buckets].filter((bucket) => name.startsWith(`${bucket}.`));
   return known.sort((a, b) => b.length - a.length)[0];
-}
-
-function notImplemented(what: string): S3Error {
-  return new S3Error(501, 'NotImplemented', `This server does not know ${what}.`);
 }

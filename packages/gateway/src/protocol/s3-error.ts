@@ -40,6 +40,16 @@ export function noSuchBucket(name: string): S3Error {
   });
 }
 
+/** Makes the error of what no server here does. */
+export function notImplemented(what: string): S3Error {
+  return new S3Error(501, 'NotImplemented', `This server does not know ${what}.`);
+}
+
+/** Makes the error of a body that is too large. */
+export function entityTooLarge(most: number): S3Error {
+  return new S3Error(400, 'EntityTooLarge', `The body of this request may have ${most} bytes.`);
+}
+
 /** Makes the error of a request that is refused. */
 export function accessDenied(message = 'Access Denied'): S3Error {
   return new S3Error(403, 'AccessDenied', message);

@@ -1,12 +1,16 @@
 import { systemClock, type Hierarchy } from '@tiered/core';
+import { closeFor, openFor } from '@tiered/core/internal';
+import pLimit from 'p-limit';
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ChangingKeys } from '../hierarchy/changing-keys.js';
 import { HierarchyStorage } from '../hierarchy/hierarchy-storage.js';
+import { HierarchyWrites } from '../hierarchy/hierarchy-writes.js';
 import { ReadWatch } from '../hierarchy/levels.js';
 import { PieceMemory } from '../hierarchy/piece-memory.js';
 import { readBody } from '../protocol/bodies.js';
+import { arriving, expectEnd } from './arriving.js';
 import { boundConnections } from './connections.js';
 import { Exchange } from './exchange.js';
 import { listening } from './listening.js';
@@ -30,8 +34,8 @@ export interface GatewayStats {
 }
 
 /**
- * Hierarchies as an S3 endpoint that is only read: each is a bucket. See the README of the package for what
- * clients find.
+ * Hierarchies as an S3 endpoint: each is a bucket, which is only read unless its options name what may be
+ * written. See the README of the package for what clients find.
  *
  * Each connection has one request answered at a time. An answer holds a bounded number of bytes, and takes
  * the next only when the client has taken these. A client that goes away ends its reads.
@@ -42,6 +46,7 @@ export class Gateway implements AsyncDisposable {
   readonly #memory: PieceMemory;
   readonly #metrics: Metrics;
   readonly #buckets: ReadonlyMap<string, HierarchyStorage>;
+  readonly #writes: ReadonlyMap<string, HierarchyWrites>;
   readonly #server: Server;
   readonly #sockets: ReadonlySet<Socket>;
   /** By connection, what its requests wait for. */
@@ -92,6 +97,7 @@ export class Gateway implements AsyncDisposable {
       storages.set(name, new HierarchyStorage({ ...parts, closing: this.#closing.signal }));
     }
     this.#buckets = storages;
+    this.#writes = this.#writesOf();
     this.#metrics = new Metrics({
       hierarchies,
       connections: () => this.#sockets.size,
@@ -102,12 +108,26 @@ export class Gateway implements AsyncDisposable {
     this.#sockets = boundConnections(this.#server, limits.connections, () => this.#metrics.refused());
   }
 
+  #writesOf(): ReadonlyMap<string, HierarchyWrites> {
+    const { limits, buckets } = this.#options;
+    const turns = pLimit(limits.writes);
+    const all = new Map<string, HierarchyWrites>();
+    for (const [name, { hierarchy, prefix = '', writes }] of Object.entries(buckets)) {
+      if (writes === undefined) continue;
+      const { driver, prefix: driverPrefix = '', prefixes } = writes;
+      const parts = { hierarchy, prefix, driver, driverPrefix, prefixes, turns };
+      all.set(name, new HierarchyWrites({ ...parts, closing: this.#closing.signal }));
+    }
+    return all;
+  }
+
   #makeServer(): Server {
     const { headerBytes, headersMs, requestMs, idleMs } = this.#options.limits;
     const server = createServer({
       maxHeaderSize: headerBytes,
       headersTimeout: Math.min(headersMs, requestMs),
-      requestTimeout: requestMs,
+      // A write is waited for as long as its bytes arrive, see `arriving`.
+      requestTimeout: this.#writes.size > 0 ? 0 : requestMs,
       keepAliveTimeout: idleMs,
       connectionsCheckingInterval: Math.max(1, Math.ceil(Math.min(headersMs, requestMs) / LOOKS)),
       // A host that vanished is noticed in the end, whatever is under way.
@@ -120,7 +140,9 @@ export class Gateway implements AsyncDisposable {
   }
 
   async #listen(): Promise<void> {
-    const { host, port, metrics } = this.#options;
+    const { host, port, metrics, buckets, signal } = this.#options;
+    for (const { writes } of Object.values(buckets))
+      if (writes !== undefined) await openFor(this, writes.driver, { signal });
     if (metrics !== undefined) {
       this.#watchServer = await WatchServer.start({
         host: metrics.host ?? host,
@@ -190,8 +212,10 @@ export class Gateway implements AsyncDisposable {
     await Promise.all([closed, ...ended, this.#watchServer?.close()]);
     await this.#allAnswered();
     this.#watch.close();
-    for (const { hierarchy } of Object.values(this.#options.buckets))
+    for (const { hierarchy, writes } of Object.values(this.#options.buckets)) {
       hierarchy.off('closed', this.#onBucketClosed);
+      if (writes !== undefined) await closeFor(this, writes.driver);
+    }
   }
 
   /** Reads that were aborted have ended. */
@@ -218,6 +242,7 @@ export class Gateway implements AsyncDisposable {
     const { clock, limits, credentials, onAnswer } = this.#options;
     if (message.socket.destroyed) return;
     this.#answering += 1;
+    const goOn = () => response.writeContinue();
     const entry = await new Exchange(message, response, {
       clock,
       stallMs: limits.stallMs,
@@ -227,18 +252,30 @@ export class Gateway implements AsyncDisposable {
       carryOut: (understood, signal) =>
         route(message, {
           buckets: this.#buckets,
+          writes: this.#writes,
           credentials,
           limits,
           now: epochMs(),
-          body: (most) => readBody(message, most, () => response.writeContinue()),
+          body: (most) => {
+            this.#expectEnd(message);
+            return readBody(message, most, goOn);
+          },
+          pieces: () => arriving(message, { clock, stallMs: limits.stallMs, goOn }),
           understood,
           signal,
         }),
     }).run();
     this.#answering -= 1;
+    this.#expectEnd(message);
     this.#metrics.count(entry);
     onAnswer?.(entry);
     if (this.#answering === 0) this.#onIdle?.();
+  }
+
+  /** Where Node does not wait for requests in vain. */
+  #expectEnd(message: IncomingMessage): void {
+    const { clock, limits } = this.#options;
+    if (this.#writes.size > 0) expectEnd(message, clock, limits.requestMs);
   }
 }
 

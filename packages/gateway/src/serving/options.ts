@@ -1,7 +1,31 @@
-import { parseBytes, systemClock, type ByteSize, type Clock, type Hierarchy } from '@tiered/core';
+import {
+  parseBytes,
+  systemClock,
+  type ByteSize,
+  type Clock,
+  type Hierarchy,
+  type StorageDriver,
+} from '@tiered/core';
 import { assertCounts, configError } from '@tiered/core/internal';
 import type { S3Credentials } from '../protocol/authentication.js';
 import type { AccessLogEntry } from './access-log.js';
+
+/** What clients may write, and how that gets to the source. */
+export interface GatewayWrites {
+  /**
+   * Writes to the source of the hierarchy: an `S3Driver` with `writable: true`. Uploads in parts need one
+   * that takes them (`MultipartWrites`). Others take objects of up to 64 MiB, at once. The gateway opens and
+   * closes it, unless somebody else has it open.
+   */
+  readonly driver: StorageDriver;
+  /** Stands before the keys of the hierarchy, in the keys of the driver. Default: none. */
+  readonly prefix?: string | undefined;
+  /**
+   * Of the keys that may be written and deleted, without `prefix` of the bucket, such as `checkpoints/`. Each
+   * ends with `/`.
+   */
+  readonly prefixes: readonly string[];
+}
 
 /** A bucket that is served. */
 export interface GatewayBucket {
@@ -19,6 +43,11 @@ export interface GatewayBucket {
    * Default: none; changes are seen when the hierarchy lists its source.
    */
   readonly changing?: readonly string[] | undefined;
+  /**
+   * What clients may write. Needs a hierarchy with `versions: 'refresh'`. Default: nothing, so that writes
+   * are refused.
+   */
+  readonly writes?: GatewayWrites | undefined;
 }
 
 /** What clients may use. Times are in milliseconds. */
@@ -30,6 +59,11 @@ export interface GatewayLimits {
    * it, and one that sends a batch 512 KiB. Default: 256 MiB.
    */
   readonly memory: ByteSize;
+  /**
+   * Writes that are under way at the same time, in all buckets. Others wait. Each may take 64 MiB of memory.
+   * Default: 8.
+   */
+  readonly writes: number;
   /** Bytes of the head of a request. Default: 16 KiB. */
   readonly headerBytes: number;
   /** Items of a batch. Default: 16,384. */
@@ -38,13 +72,13 @@ export interface GatewayLimits {
   readonly batchBytes: number;
   /** Until the head of a request has arrived. Default: 10,000. */
   readonly headersMs: number;
-  /** Until a request has arrived as a whole. Default: 60,000. */
+  /** Until a request has arrived as a whole, unless it writes. Default: 60,000. */
   readonly requestMs: number;
   /** For which a connection without a request stays open. Default: 60,000. */
   readonly idleMs: number;
   /**
-   * For which a client is waited for until it has taken 256 KiB of an answer, or what is left of it. Then it
-   * is cut off, after twice this time at the latest. Default: 30,000.
+   * For which a client is waited for until it has taken 256 KiB of an answer, or sent as much of a write, or
+   * what is left of it. Then it is cut off, after twice this time at the latest. Default: 30,000.
    */
   readonly stallMs: number;
   /** That `close` leaves to answers under way. Default: 10,000. */
@@ -85,6 +119,7 @@ export interface GatewayOptions {
 const DEFAULT_LIMITS = {
   connections: 1024,
   memory: '256MiB',
+  writes: 8,
   headerBytes: 16 * 1024,
   batchItems: 16 * 1024,
   batchBytes: 2 * 1024 * 1024,
@@ -123,6 +158,7 @@ export function checkedOptions(options: GatewayOptions): CheckedOptions {
     const wrong = changing.find((pattern) => pattern === '' || /^[/!]/.test(pattern));
     if (wrong !== undefined)
       throw configError(`buckets.${name}.changing`, 'globs of keys, such as "**/_versions/*"', wrong);
+    assertWrites(`buckets.${name}.writes`, buckets[name]?.writes);
   }
   if (credentials === undefined && !isLoopback(host)) {
     throw configError(
@@ -142,6 +178,28 @@ export function checkedOptions(options: GatewayOptions): CheckedOptions {
     clock,
     limits: { ...counts, memory: parseBytes(memory, 'limits.memory') },
   };
+}
+
+function assertWrites(field: string, writes: GatewayWrites | undefined): void {
+  if (writes === undefined) return;
+  const { driver, prefixes } = writes;
+  const { write, delete: deletes, index } = driver.capabilities;
+  if (!write || !deletes)
+    throw configError(
+      `${field}.driver`,
+      'a driver that writes, such as one with writable: true',
+      driver.name,
+    );
+  // It would make an index there, and take what is there for copies.
+  if (index) throw configError(`${field}.driver`, 'that of a bucket, not of a directory', driver.name);
+  const isPrefix = (one: string) => one.endsWith('/') && !/^\/|(^|\/)\.{0,2}\//.test(one);
+  const wrong = prefixes.length === 0 ? 'none' : prefixes.find((one) => !isPrefix(one));
+  if (wrong !== undefined)
+    throw configError(
+      `${field}.prefixes`,
+      'prefixes of keys that end with "/", such as "checkpoints/"',
+      wrong,
+    );
 }
 
 /** Whether only this machine can reach an address. */

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { BatchReading } from '../batches/batch-reading.js';
 import { asBatch, parseBatch, WITH_ETAGS, type BatchTarget } from '../batches/batch-request.js';
 import type { HierarchyStorage } from '../hierarchy/hierarchy-storage.js';
+import type { HierarchyWrites } from '../hierarchy/hierarchy-writes.js';
 import type { HierarchyObject } from '../hierarchy/parts.js';
 import type { Answer } from '../protocol/answers.js';
 import { checkSignature, type S3Credentials } from '../protocol/authentication.js';
@@ -21,20 +22,18 @@ import { listObjects, listObjectsV2 } from '../reads/listing.js';
 import { getObject, isOnlyIfCached } from '../reads/objects.js';
 import type { Outcome, Understood } from './exchange.js';
 import { isLoopback, type GatewayLimits } from './options.js';
+import { routeWrite } from './route-writes.js';
 
 /** What the gateway says its region is. It accepts signatures for any. */
 const REGION = 'us-east-1';
 
 const PAGE_SIZE = 1000;
 
-/**
- * What a write is told. Every client knows 403 `AccessDenied` as an error of permissions, and few know 405.
- */
-const READ_ONLY = 'This endpoint only reads. Write to the source of the bucket instead.';
-
 /** What requests are for. */
 export interface RouteParts {
   readonly buckets: ReadonlyMap<string, HierarchyStorage>;
+  /** Of buckets that take writes. */
+  readonly writes: ReadonlyMap<string, HierarchyWrites>;
   /** Undefined: anybody may read. */
   readonly credentials: S3Credentials | undefined;
   readonly limits: Pick<GatewayLimits, 'batchItems' | 'batchBytes'>;
@@ -42,6 +41,8 @@ export interface RouteParts {
   readonly now: number;
   /** Reads the body of the request, of so many bytes at most. */
   readonly body: (most: number) => Promise<Uint8Array>;
+  /** Begins to read the body of a write. */
+  readonly pieces: () => AsyncIterable<Uint8Array>;
   readonly understood: (what: Understood) => void;
   readonly signal: AbortSignal;
 }
@@ -56,7 +57,8 @@ export async function route(message: IncomingMessage, parts: RouteParts): Promis
   const { bucket, key, method } = target;
   understood({ operation: undefined, bucket, key });
   await authorize(target, parts);
-  if (method !== 'GET' && method !== 'HEAD') throw accessDenied(READ_ONLY);
+  if (method !== 'GET' && method !== 'HEAD')
+    return { answer: await routeWrite(target, { ...parts, isAnonymous: parts.credentials === undefined }) };
   const batch = method === 'GET' ? asBatch(target) : undefined;
   if (batch !== undefined) {
     understood({ operation: 'GetBatch', bucket: batch.bucket, key: '' });

@@ -2,6 +2,7 @@ import type { Clock } from '@tiered/core';
 import { onAbort } from '@tiered/core/internal';
 import type { ServerResponse } from 'node:http';
 import { LEAST_PIECE } from '../hierarchy/piece-memory.js';
+import { Patience } from './patience.js';
 
 /** What a sender works with. */
 export interface SenderParts {
@@ -19,19 +20,14 @@ export interface SenderParts {
  */
 export class Sender {
   readonly #parts: SenderParts;
-  readonly #ended = new AbortController();
-  #isLookedAt = false;
-  #isWatched = false;
+  readonly #patience: Patience;
   #isEnded = false;
-  /** Since when the client has not taken what was given to it. Undefined: it has. */
-  #waitsSince: number | undefined;
-  /** For how long it has been waited for, and how many bytes it has taken in that time. */
-  #waitedMs = 0;
-  #taken = 0;
   #bytes = 0;
 
   constructor(parts: SenderParts) {
     this.#parts = parts;
+    const { response, clock, stallMs } = parts;
+    this.#patience = new Patience({ clock, stallMs, cutOff: () => response.destroy() });
   }
 
   /** Bytes that were sent. */
@@ -50,9 +46,7 @@ export class Sender {
       this.#isEnded = isLast && at + LEAST_PIECE >= bytes.byteLength;
       await this.#take((done) => (this.#isEnded ? response.end(slice, done) : response.write(slice, done)));
       this.#bytes += slice.byteLength;
-      this.#taken += slice.byteLength;
-      // Small slices count together: a client that takes one of them now and then gets nowhere.
-      if (this.#taken >= LEAST_PIECE) this.#taken = this.#waitedMs = 0;
+      this.#patience.count(slice.byteLength);
     }
   }
 
@@ -63,54 +57,20 @@ export class Sender {
 
   /** Nothing is sent any more. */
   close(): void {
-    if (this.#isWatched) this.#ended.abort(new Error('The answer has ended.'));
+    this.#patience.close();
   }
 
-  async #take(begin: (done: (error?: Error | null) => void) => void): Promise<void> {
-    const { gone, clock } = this.#parts;
-    const since = clock.now();
-    this.#waitsSince = since;
-    void this.#watchIfSlow();
-    try {
-      await new Promise<void>((resolve, reject) => {
+  #take(begin: (done: (error?: Error | null) => void) => void): Promise<void> {
+    const { gone } = this.#parts;
+    return this.#patience.wait(
+      new Promise<void>((resolve, reject) => {
         const stopListening = onAbort(gone, reject);
         begin((error) => {
           stopListening();
           if (error == null) resolve();
           else reject(error);
         });
-      });
-    } finally {
-      this.#waitsSince = undefined;
-    }
-    this.#waitedMs += clock.now() - since;
-  }
-
-  /** Most answers are with the kernel at once. A timer for each would cost as much as a small one. */
-  async #watchIfSlow(): Promise<void> {
-    if (this.#isLookedAt) return;
-    this.#isLookedAt = true;
-    await this.#parts.clock.turn();
-    this.#isLookedAt = false;
-    if (this.#waitsSince === undefined || this.#isWatched) return;
-    this.#isWatched = true;
-    await this.#watch();
-  }
-
-  /** Cuts a client off that has been waited for too long. */
-  async #watch(): Promise<void> {
-    const { response, clock, stallMs } = this.#parts;
-    for (;;) {
-      const isOver = await clock.sleep(stallMs, this.#ended.signal, { background: true }).then(
-        () => false,
-        () => true,
-      );
-      if (isOver) return;
-      const waited = this.#waitedMs + clock.now() - (this.#waitsSince ?? Infinity);
-      if (waited >= stallMs) {
-        response.destroy();
-        return;
-      }
-    }
+      }),
+    );
   }
 }

@@ -1,0 +1,42 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { missingLength, type ReceivedBody } from '../protocol/received-body.js';
+import { notImplemented } from '../protocol/s3-error.js';
+
+/**
+ * Headers of writes that ask for more than bytes under a key. What they ask for could not be kept, and must
+ * not be left out in silence.
+ */
+const UNKNOWN =
+  /^x-amz-(grant-|tagging|server-side-encryption|object-lock|website-redirect|write-offset)|^if-match$/;
+
+/** Headers that are known with these values, which change nothing. */
+const KNOWN: Readonly<Record<string, readonly string[]>> = {
+  'x-amz-acl': ['private', 'bucket-owner-full-control'],
+  'x-amz-storage-class': ['STANDARD'],
+  'if-none-match': ['*'],
+};
+
+/**
+ * Looks at the headers of a write.
+ * @throws S3Error 501 `NotImplemented` for what cannot be kept.
+ */
+export function assertPlain(headers: IncomingHttpHeaders): void {
+  for (const [name, value] of Object.entries(headers)) {
+    const isKnown = KNOWN[name]?.includes(String(value));
+    if (isKnown === false || UNKNOWN.test(name)) throw notImplemented(`the header ${name}`);
+  }
+}
+
+/**
+ * Looks at the length of what is to be stored.
+ * @throws S3Error 411 `MissingContentLength`.
+ */
+export function assertLength(headers: IncomingHttpHeaders): void {
+  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
+    throw missingLength();
+}
+
+/** The checksums that a body came with, which answers repeat. */
+export function checksumHeaders({ checksums }: ReceivedBody): string[] {
+  return [...checksums].flatMap(([algorithm, value]) => [`x-amz-checksum-${algorithm}`, value]);
+}

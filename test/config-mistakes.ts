@@ -1,14 +1,4 @@
-/** A configuration with one mistake. */
-export interface Mistake {
-  readonly what: string;
-  readonly config: Readonly<Record<string, unknown>>;
-  /** The field that is told. */
-  readonly field: string;
-  /** A word that the message holds. */
-  readonly told?: string | undefined;
-  /** Whether the JSON Schema cannot know. */
-  readonly beyondSchema?: boolean | undefined;
-}
+import { GATEWAY_MISTAKES, type Mistake } from './config-gateway-mistakes.js';
 
 const source = { driver: 'memory' };
 const tier = { driver: 'memory', quota: '8GiB' };
@@ -251,23 +241,7 @@ export const MISTAKES: readonly Mistake[] = [
   { what: 'a model that is a directory', config: { source, model: '.' }, field: 'model', beyondSchema: true },
   { what: 'a model that is measurements', config: { source, model: { version: 1 } }, field: 'model' },
   { what: 'a model without a path', config: { source, model: '' }, field: 'model' },
-  {
-    what: 'a glob that is no list',
-    config: { source, gateway: { changing: '*' } },
-    field: 'gateway.changing',
-  },
-  {
-    what: 'a glob that no key has',
-    config: { source, gateway: { changing: ['a', '/b'] } },
-    field: 'gateway.changing[1]',
-  },
-  {
-    what: 'keys that change where versions do not matter',
-    config: { source, gateway: { changing: ['*'] }, versions: 'pin' },
-    field: 'gateway.changing',
-    told: 'cannot be combined with versions',
-    beyondSchema: true,
-  },
+  ...GATEWAY_MISTAKES,
   { what: 'a prefetcher that is a number', config: withPrefetcher(8), field: 'prefetcher' },
   {
     what: 'memory of a prefetcher that is none',

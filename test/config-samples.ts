@@ -99,7 +99,7 @@ export function someConfig(noting: string): fc.Arbitrary<HierarchyConfig> {
           tiers: fc.array(tier, { maxLength: 3 }),
           placement,
           prefetcher: fc.tuple(prefetcher, producers).map(([some, many]) => ({ ...some, ...many })),
-          gateway: fc.constantFrom({}, { changing: ['**/_versions/*', '*.{json,log}'] }),
+          gateway: fc.constantFrom({}, { changing: ['**/_versions/*', '*.{json,log}'] }, { writes: [] }),
           monitor: fc.constantFrom('monitor', './run/${SIZE}'),
           scan: fc.boolean(),
         },

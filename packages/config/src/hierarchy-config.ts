@@ -75,6 +75,8 @@ export interface PrefetcherConfig {
 export interface GatewayConfig {
   /** Globs of keys, see `GatewayBucket` of `@tiered/gateway`. */
   readonly changing?: readonly string[] | undefined;
+  /** Prefixes of keys that clients may write. */
+  readonly writes?: readonly string[] | undefined;
 }
 
 /** Options that a file cannot hold. */

@@ -6,10 +6,11 @@ import { Problems } from './check/problems.js';
 import { hierarchySchema, sourceSchema } from './check/schema.js';
 import { isMapping, located, readDocument, type ConfigDocument, type Mapping } from './file/document.js';
 import { expandVariables } from './file/environment.js';
-import type { GatewayConfig, HierarchyConfig, LoadOptions, PrefetcherConfig } from './hierarchy-config.js';
+import type { HierarchyConfig, LoadOptions, PrefetcherConfig } from './hierarchy-config.js';
 import { levelOf } from './make/level.js';
 import { modelOf, placementOf } from './make/factories.js';
 import { tiersOf } from './make/tiers.js';
+import { writesOf, type SourceWrites } from './make/writes.js';
 
 /** Everything that a configuration says. */
 export interface LoadedConfig {
@@ -17,8 +18,11 @@ export interface LoadedConfig {
   readonly hierarchy: HierarchyOptions;
   /** For the prefetchers of a training. Empty if the configuration has none. */
   readonly prefetcher: PrefetcherConfig;
-  /** For a gateway. Empty if the configuration has none. */
-  readonly gateway: GatewayConfig;
+  /** For the bucket of a gateway. */
+  readonly gateway: {
+    readonly changing?: readonly string[] | undefined;
+    readonly writes?: SourceWrites | undefined;
+  };
   /** The absolute path of the directory in which the process can be watched, if there is to be one. */
   readonly monitor: string | undefined;
   /** By tier: the percentage of its storage that its quota was given as. Undefined for bytes. */
@@ -71,7 +75,7 @@ export async function loadConfig(
   return {
     hierarchy,
     prefetcher,
-    gateway,
+    gateway: { changing: gateway.changing, writes: parts.writes },
     monitor: monitor === undefined ? undefined : inBase(monitor),
     shares: tiers.shares,
     makeHierarchy: (changes = {}) => {
@@ -112,16 +116,19 @@ export async function loadHierarchyOptions(
 /** Makes everything that the configuration names, and adds mistakes to the problems. */
 async function partsOf(
   problems: Problems,
-  { source, tiers, placement, model }: Mapping,
+  mapping: Mapping,
   context: FactoryContext,
   { model: withModel = true, memoryDirectory }: LoadOptions,
 ) {
+  const { source, tiers, placement, model } = mapping;
   const tierList: readonly unknown[] = Array.isArray(tiers) ? tiers : [];
   const needsPlacement = placement !== undefined || tierList.length > 0;
   // Of tiers that are no list the number is not known.
   const hasModel = withModel && typeof model === 'string' && (tiers === undefined || Array.isArray(tiers));
+  const made = await levelOf(problems, ['source'], source, sourceSchema, { ...context, role: 'source' });
   return {
-    source: await levelOf(problems, ['source'], source, sourceSchema, { ...context, role: 'source' }),
+    source: made,
+    writes: made && (await writesOf(problems, mapping, context)),
     tiers: await tiersOf(problems, tierList, context, memoryDirectory),
     placement: needsPlacement ? await placementOf(problems, placement ?? {}, context) : undefined,
     model: hasModel ? await modelOf(problems, model, { ...context, tiers: tierList.length }) : undefined,

@@ -15,6 +15,18 @@ const profileOf = (tiers: number) => ({
 });
 
 describe('loadConfig', () => {
+  it('makes a driver of its own for what clients of a gateway write', async () => {
+    const bucket = { driver: 's3', bucket: 'data', prefix: 'in/', retry: { attempts: 2 } };
+    const gateway = { changing: ['log/*'], writes: ['out/'] };
+    const loaded = await loadConfig({ source: bucket, gateway });
+    const { changing, writes } = loaded.gateway;
+    expect([changing, writes?.prefix, writes?.prefixes]).toEqual([['log/*'], 'in/', ['out/']]);
+    expect(writes?.driver.name).toBe('s3:data');
+    expect(writes?.driver.capabilities).toMatchObject({ write: true, delete: true });
+    expect(loaded.hierarchy.source.capabilities).toMatchObject({ write: false, delete: false });
+    expect((await loadConfig({ source: bucket })).gateway).toEqual({});
+  });
+
   it('tells what the file says of prefetchers, and where the process can be watched', async () => {
     const prefetcher = {
       memory: '1GiB',

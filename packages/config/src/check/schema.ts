@@ -202,6 +202,8 @@ const prefetcher = group('options of a prefetcher, such as { memory: 1GiB }', {
 
 const A_GLOB = 'a glob of keys, such as "**/_versions/*"';
 
+const A_PREFIX = 'a prefix of keys that ends with /, such as "checkpoints/"';
+
 const gateway = group('options of "tiered serve", such as { changing: ["**/_versions/*"] }', {
   changing: z
     .array(
@@ -213,6 +215,18 @@ const gateway = group('options of "tiered serve", such as { changing: ["**/_vers
       description:
         'Globs of keys whose objects change, such as manifests: the source is asked before they, and the directories that they ' +
         'are directly in, are given to a client. Not together with versions: pin or ignore. Default: none.',
+    })
+    .optional(),
+  writes: z
+    .array(
+      z.string(expected(A_PREFIX)).regex(/^(?!(.*\/)?\.{0,2}\/)[^]*\/$/, expected(A_PREFIX)),
+      expected(`a list of prefixes: ${A_PREFIX}`),
+    )
+    .meta({
+      title: 'Writes',
+      description:
+        'Prefixes of keys, each with / at its end, below which clients may write and delete. That goes to the source, which has to ' +
+        'be a bucket. Not together with versions: pin or ignore. Default: none.',
     })
     .optional(),
 }).meta({
@@ -277,8 +291,11 @@ export const hierarchySchema = group('a mapping with source, and mostly tiers', 
         'first, ignore takes objects of equal size for equal. Copies are compared when the source is listed. Default: refresh.',
     })
     .optional(),
-}).refine(
-  ({ gateway: { changing = [] } = {}, versions = 'refresh' }) =>
-    changing.length === 0 || versions === 'refresh',
-  { path: ['gateway', 'changing'], error: 'cannot be combined with versions: pin or ignore' },
-);
+}).superRefine(({ gateway: given = {}, versions = 'refresh' }, context) => {
+  if (versions === 'refresh') return;
+  for (const field of ['changing', 'writes'] as const) {
+    if ((given[field] ?? []).length === 0) continue;
+    const message = 'cannot be combined with versions: pin or ignore';
+    context.addIssue({ code: 'custom', path: ['gateway', field], message });
+  }
+});

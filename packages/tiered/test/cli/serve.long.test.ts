@@ -1,4 +1,5 @@
 import { someBytes } from '@tiered/core/testing';
+import { S3Server } from '@tiered/s3-server';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -106,6 +107,32 @@ describe('tiered serve', () => {
   });
 });
 
+describe('tiered serve of a bucket', () => {
+  it('asks for what changes, and writes below the prefixes that are named', async () => {
+    const server = await S3Server.start();
+    onTestFinished(() => server.close());
+    server.createBucket('data');
+    for (const key of ['in/log/1', 'in/x']) server.put('data', key, OBJECT);
+    const { accessKeyId, secretAccessKey } = server.credentials;
+    const env = {
+      AWS_ENDPOINT_URL_S3: server.endpoint,
+      AWS_ACCESS_KEY_ID: accessKeyId,
+      AWS_SECRET_ACCESS_KEY: secretAccessKey,
+      NO_PROXY: '*',
+    };
+    const tier = ['--tier', 'ram:1MiB'];
+    const args = ['s3://data/in/', ...tier, '--changing', 'log/*', '--writes', 'out/', '--writes', 'more/'];
+    const { ready } = await serving(args, env);
+    const url = `${ready.endpoint}/data/in/`;
+    server.put('data', 'in/log/1', Buffer.from('changed'));
+    expect(Buffer.from((await bytesOf(`${url}log/1`)).body).toString()).toBe('changed');
+    const put = async (key: string) => (await fetch(url + key, { method: 'PUT', body: 'written' })).status;
+    expect([await put('out/a'), await put('more/b'), await put('x')]).toEqual([200, 200, 403]);
+    expect(server.get('data', 'in/out/a')).toEqual(Buffer.from('written'));
+    expect(server.keys('data')).toEqual(['in/log/1', 'in/more/b', 'in/out/a', 'in/x']);
+  });
+});
+
 describe('tiered serve refuses', () => {
   const refused = async (...args: string[]) => {
     const { code, messages } = await tiered('serve', ...args);
@@ -120,6 +147,13 @@ describe('tiered serve refuses', () => {
   it('another address than loopback, without keys', async () => {
     const said = expect.stringContaining('set TIERED_ACCESS_KEY_ID and TIERED_SECRET_ACCESS_KEY') as string;
     expect(await refused(data(), '--tier', 'ram:1MiB', '--host', '0.0.0.0')).toEqual([2, said]);
+  });
+
+  it('writes to a directory, and to what a configuration names', async () => {
+    const said = expect.stringContaining('gateway.writes: needs a source that is a bucket') as string;
+    expect(await refused(data(), '--tier', 'ram:1MiB', '--writes', 'out/')).toEqual([2, said]);
+    const own = expect.stringContaining('a configuration names its own') as string;
+    expect(await refused('tiers.yaml', '--writes', 'out/')).toEqual([2, own]);
   });
 
   it('a port that is in use', async () => {

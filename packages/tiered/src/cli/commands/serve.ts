@@ -39,7 +39,13 @@ export function serveCommand(host: CommandHost): Command {
     .addOption(
       repeatable(
         '--changing <glob>',
-        'keys of the source whose objects change, such as "**/_versions/*": it is asked before they are served; may be repeated',
+        'beside a source: keys whose objects change, such as "**/_versions/*": the source is asked before they are served; may be repeated',
+      ),
+    )
+    .addOption(
+      repeatable(
+        '--writes <prefix/>',
+        'beside a source that is a bucket: clients may write and delete what is below, such as checkpoints/; may be repeated',
       ),
     )
     .option('--host <address>', 'to listen on; others than loopback need keys', '127.0.0.1')

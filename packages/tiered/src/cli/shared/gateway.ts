@@ -26,6 +26,7 @@ export interface ServeOptions {
   readonly manifest?: string;
   readonly bucket?: string;
   readonly changing: readonly string[];
+  readonly writes: readonly string[];
   readonly host: string;
   readonly port: number;
   readonly metricsPort?: number;
@@ -104,21 +105,22 @@ export async function openGateway(
 /** What is to be loaded: files, or a source with its tiers. */
 async function configsOf(
   what: readonly string[],
-  { tier, manifest, bucket, changing }: ServeOptions,
+  { tier, manifest, bucket, changing, writes }: ServeOptions,
 ): Promise<(string | HierarchyConfig)[]> {
   const [source = ''] = what;
-  if (what.length > 1 && (tier.length > 0 || bucket !== undefined || changing.length > 0))
-    throw invalid('--tier, --bucket and --changing: name one source or one configuration beside them');
+  if (what.length > 1 && (tier.length > 0 || bucket !== undefined))
+    throw invalid('--tier and --bucket: name one source or one configuration beside them');
   if (tier.length > 0) {
     const levels = { source: await sourceAt(source), tiers: tier.map(tierOf) };
-    return [manifest === undefined ? levels : { ...levels, manifest }];
+    return [{ ...levels, ...(manifest !== undefined && { manifest }), gateway: { changing, writes } }];
   }
   const other = what.find((name) => !/\.(ya?ml|json)$/i.test(name));
   if (other !== undefined)
     throw invalid(
       `${other} is no configuration (.yaml, .yml or .json). Of a source, name the tiers, such as --tier /nvme/cache:200GiB or --tier ram:8GiB.`,
     );
-  if (manifest !== undefined) throw invalid('--manifest: goes with a source; a configuration names its own');
+  if (manifest !== undefined || changing.length + writes.length > 0)
+    throw invalid('--manifest, --changing and --writes: go with a source; a configuration names its own');
   return [...what];
 }
 
@@ -131,7 +133,7 @@ interface Opening {
 async function openBucket(
   { terminal, clock }: CommandHost,
   config: string | HierarchyConfig,
-  { bucket, changing }: ServeOptions,
+  { bucket }: ServeOptions,
   { signal, changes }: Opening,
 ): Promise<ServedBucket> {
   const warn = (line: string) => void terminal.write(`warning: ${line}\n`);
@@ -142,7 +144,7 @@ async function openBucket(
   try {
     await offerMonitor(hierarchy, loaded, clock, warn);
     const place = bucket === undefined ? placeOf(hierarchy) : placeIn(bucket);
-    return { ...place, hierarchy, changing: [...(loaded.gateway.changing ?? []), ...changing] };
+    return { ...place, hierarchy, ...loaded.gateway };
   } catch (error) {
     await hierarchy.close();
     throw error;

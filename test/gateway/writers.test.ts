@@ -1,5 +1,5 @@
 import { Hierarchy, MemoryDriver } from '@tiered/core';
-import { Gateway } from '@tiered/gateway';
+import { Gateway, type GatewayBucket } from '@tiered/gateway';
 import { S3Driver } from '@tiered/s3-adapter';
 import { S3Server } from '@tiered/s3-server';
 import { PlacementHandler } from '@tiered/tiering';
@@ -19,7 +19,7 @@ const python = pythonOf('clients');
 /** As the README has it. */
 const CHANGING = ['**/_versions/*'];
 
-async function servedTables(changing: readonly string[]) {
+async function served(what: Pick<GatewayBucket, 'changing'> & { readonly written?: readonly string[] }) {
   if (python === undefined) throw new Error(`It is not installed: ${installOf('clients')}`);
   const directory = await mkdtemp(path.join(os.tmpdir(), 'tiered-changing-'));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
@@ -38,7 +38,13 @@ async function servedTables(changing: readonly string[]) {
   });
   onTestFinished(() => hierarchy.close());
   await hierarchy.open();
-  const gateway = await Gateway.start({ buckets: { [BUCKET]: { hierarchy, changing } }, credentials });
+  const { changing, written } = what;
+  const writing = new S3Driver({ bucket: BUCKET, endpoint, credentials, proxy: 'none', writable: true });
+  const writes = written && { driver: writing, prefixes: written };
+  const gateway = await Gateway.start({
+    buckets: { [BUCKET]: { hierarchy, changing, writes } },
+    credentials,
+  });
   onTestFinished(() => gateway.close());
   return { server, gateway, directory };
 }
@@ -46,7 +52,7 @@ async function servedTables(changing: readonly string[]) {
 it.skipIf(python === undefined && process.env['CI'] !== 'true')(
   `[X5] LanceDB sees what a writer has just added at the source (needs ${installOf('clients')})`,
   async () => {
-    const { server, gateway, directory } = await servedTables(CHANGING);
+    const { server, gateway, directory } = await served({ changing: CHANGING });
     const script = { script: 'append_lancedb.py', environment: 'clients' } as const;
     const env = { SOURCE_ENDPOINT: server.endpoint };
     expect(await runScript(script, { endpoint: gateway.endpoint, server, directory, env })).toEqual({
@@ -57,5 +63,22 @@ it.skipIf(python === undefined && process.env['CI'] !== 'true')(
       created: 1,
       dropped: 'ValueError',
     });
+  },
+);
+
+it.skipIf(python === undefined && process.env['CI'] !== 'true')(
+  `[X7] boto3 and the aws command line write below a prefix, and read it again (needs ${installOf('clients')})`,
+  async () => {
+    const { server, gateway, directory } = await served({ written: ['checkpoints/'] });
+    const script = { script: 'write_boto3.py', environment: 'clients' } as const;
+    expect(await runScript(script, { endpoint: gateway.endpoint, server, directory })).toEqual({
+      small: ['small', ['checkpoints/small']],
+      large: [true, ['checkpoints/large', 'checkpoints/small']],
+      replaced: 'other',
+      copied: true,
+      removed: [],
+      outside: expect.stringMatching(/^AccessDenied: .*writes only below checkpoints\//),
+    });
+    expect([server.openUploads, server.requests.UploadPart > 4]).toEqual([0, true]);
   },
 );

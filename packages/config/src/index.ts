@@ -1,5 +1,6 @@
 /** A hierarchy from a YAML or JSON file. @module */
 export type {
+  GatewayConfig,
   HierarchyConfig,
   LevelConfig,
   LoadOptions,
@@ -9,3 +10,4 @@ export type {
   TierConfig,
 } from './hierarchy-config.js';
 export { loadConfig, loadHierarchy, loadHierarchyOptions, type LoadedConfig } from './load-config.js';
+export type { SourceWrites } from './make/writes.js';

@@ -2,7 +2,7 @@ import { someBytes } from '@tiered/core/testing';
 import { S3Server } from '@tiered/s3-server';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { Agent, request } from 'node:http';
+import { Agent, request, type OutgoingHttpHeaders } from 'node:http';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -19,6 +19,9 @@ async function scratch(): Promise<string> {
   return directory;
 }
 
+/** What clients of all tests may write. */
+const WRITTEN = 'checkpoints/';
+
 /** A source that counts, and the configuration of a tier on disk over it. */
 async function sourceAndFile(): Promise<{ source: S3Server; file: string }> {
   const directory = await scratch();
@@ -30,7 +33,7 @@ async function sourceAndFile(): Promise<{ source: S3Server; file: string }> {
   const file = path.join(directory, 'tiers.json');
   const level = { driver: 's3', bucket: 'data', endpoint, region, proxy: 'none' };
   const tiers = [{ driver: 'fs', root: 'cache', quota: '64MiB' }];
-  await writeFile(file, JSON.stringify({ source: level, tiers }));
+  await writeFile(file, JSON.stringify({ source: level, tiers, gateway: { writes: [WRITTEN] } }));
   return { source, file };
 }
 
@@ -44,15 +47,31 @@ async function served(...more: string[]) {
 }
 
 /** An object by a connection of its own, or of the agent. */
-function get({ endpoint }: Ready, key: string, agent?: Agent, headers = {}): Promise<[number, Buffer]> {
+function get(ready: Ready, key: string, agent?: Agent, headers = {}): Promise<[number, Buffer]> {
+  return send(ready, 'GET', key, { agent, headers });
+}
+
+interface Sent {
+  readonly agent?: Agent | undefined;
+  readonly headers?: OutgoingHttpHeaders;
+  readonly body?: string;
+}
+
+function send(
+  { endpoint }: Ready,
+  method: string,
+  key: string,
+  { agent, headers, body }: Sent = {},
+): Promise<[number, Buffer]> {
   return new Promise((resolve, reject) => {
-    const outgoing = request(`${endpoint}/data/${key}`, { agent: agent ?? false, headers }, (incoming) => {
+    const options = { method, agent: agent ?? false, headers };
+    const outgoing = request(`${endpoint}/data/${key}`, options, (incoming) => {
       const pieces: Buffer[] = [];
       incoming.on('data', (piece: Buffer) => pieces.push(piece));
       incoming.on('end', () => resolve([incoming.statusCode ?? 0, Buffer.concat(pieces)]));
       incoming.on('error', reject);
     });
-    outgoing.on('error', reject).end();
+    outgoing.on('error', reject).end(body);
   });
 }
 
@@ -119,6 +138,25 @@ describe('tiered serve --processes', () => {
     expect(log.filter(({ status }) => status === 200).length).toBe(answers);
     expect(messages.at(-1)).toMatch(new RegExp(`^${log.length} answers with .* came from the source$`));
     expect(await serving.left()).toEqual([]);
+  });
+
+  it('[X7] shows what was written through one process to readers of all', async () => {
+    const { ready } = await served();
+    // Connections go to one process after the other.
+    const readByAll = async () => {
+      const read = async () => {
+        const [status, bytes] = await get(ready, `${WRITTEN}last`);
+        return status === 200 ? bytes.toString() : status;
+      };
+      return new Set([await read(), await read(), await read()]);
+    };
+    expect(await readByAll()).toEqual(new Set([404]));
+    for (const body of ['the first', 'another', 'the last one']) {
+      expect((await send(ready, 'PUT', `${WRITTEN}last`, { body }))[0]).toBe(200);
+      expect(await readByAll()).toEqual(new Set([body]));
+    }
+    expect((await send(ready, 'DELETE', `${WRITTEN}last`))[0]).toBe(204);
+    expect(await readByAll()).toEqual(new Set([404]));
   });
 
   it('[X6] replaces a process that is killed, and reads go on', async () => {

@@ -28,7 +28,15 @@ function opening(hierarchy: Hierarchy) {
   const watch = new ReadWatch();
   onTestFinished(() => watch.close());
   const memory = new PieceMemory(MIB);
-  const parts = { hierarchy, prefix: '', watch, memory, clock: systemClock, closing: NEVER };
+  const parts = {
+    hierarchy,
+    prefix: '',
+    changing: undefined,
+    watch,
+    memory,
+    clock: systemClock,
+    closing: NEVER,
+  };
   const storage = new HierarchyStorage(parts);
   const options = { signal: NEVER, onlyIfCached: true };
   return async (key: string) => {

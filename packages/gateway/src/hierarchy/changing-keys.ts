@@ -11,17 +11,22 @@ const OPTIONS = { dot: true, flags: 's' };
 const ROOT = 'root/';
 
 /**
- * The keys of a bucket whose objects change, by globs. The source is asked before a request for one of them
+ * The keys of a bucket whose objects change, by globs and prefixes. The source is asked before a request for one of them
  * is answered, once for all who ask at the same time.
  */
 export class ChangingKeys {
   readonly #isKey: (key: string) => boolean;
   readonly #isDirectory: (directory: string) => boolean;
+  readonly #prefixes: readonly string[];
   readonly #stats: FreshCalls<Known>;
   readonly #listings: FreshCalls<void>;
 
-  /** @param patterns Globs of keys of the hierarchy. */
-  constructor(hierarchy: Hierarchy, patterns: readonly string[]) {
+  /**
+   * @param patterns Globs of keys of the hierarchy.
+   * @param prefixes Of keys of the hierarchy; each ends with `/`.
+   */
+  constructor(hierarchy: Hierarchy, patterns: readonly string[], prefixes: readonly string[]) {
+    this.#prefixes = prefixes;
     const rooted = patterns.map((pattern) => ROOT + pattern);
     this.#isKey = picomatch(rooted, OPTIONS);
     this.#isDirectory = picomatch(rooted.map(directoryOf), OPTIONS);
@@ -31,7 +36,7 @@ export class ChangingKeys {
 
   /** Whether the object of a key changes. */
   has(key: string): boolean {
-    return this.#isKey(ROOT + key);
+    return this.#isBelow(key) || this.#isKey(ROOT + key);
   }
 
   /** Describes an object as the source has it now. */
@@ -42,8 +47,12 @@ export class ChangingKeys {
   /** Takes in the keys with a prefix from the source, if some directly in its directory may change. */
   async list(prefix: string, signal: AbortSignal): Promise<void> {
     const rooted = ROOT + prefix;
-    if (this.#isDirectory(rooted.slice(0, rooted.lastIndexOf('/'))))
+    if (this.#isBelow(prefix) || this.#isDirectory(rooted.slice(0, rooted.lastIndexOf('/'))))
       await this.#listings.call(prefix, signal);
+  }
+
+  #isBelow(key: string): boolean {
+    return this.#prefixes.some((prefix) => key.startsWith(prefix));
   }
 }
 

@@ -16,7 +16,7 @@ import { Exchange } from './exchange.js';
 import { listening } from './listening.js';
 import type { GatewayMetrics } from './merged-metrics.js';
 import { Metrics } from './metrics.js';
-import { checkedOptions, type CheckedOptions, type GatewayOptions } from './options.js';
+import { checkedOptions, type CheckedOptions, type GatewayBucket, type GatewayOptions } from './options.js';
 import { route } from './route.js';
 import { WatchServer } from './watch-server.js';
 
@@ -89,11 +89,18 @@ export class Gateway implements AsyncDisposable {
     this.#memory = new PieceMemory(limits.memory);
     const hierarchies = new Map<string, Hierarchy>();
     const storages = new Map<string, HierarchyStorage>();
-    for (const [name, { hierarchy, prefix = '', changing: patterns = [] }] of Object.entries(buckets)) {
+    for (const [name, bucket] of Object.entries(buckets)) {
+      const { hierarchy, prefix = '' } = bucket;
       hierarchies.set(name, hierarchy);
       hierarchy.once('closed', this.#onBucketClosed);
-      const changing = patterns.length === 0 ? undefined : new ChangingKeys(hierarchy, patterns);
-      const parts = { hierarchy, prefix, changing, watch: this.#watch, memory: this.#memory, clock };
+      const parts = {
+        hierarchy,
+        prefix,
+        changing: changingKeysOf(bucket),
+        watch: this.#watch,
+        memory: this.#memory,
+        clock,
+      };
       storages.set(name, new HierarchyStorage({ ...parts, closing: this.#closing.signal }));
     }
     this.#buckets = storages;
@@ -285,4 +292,10 @@ export class Gateway implements AsyncDisposable {
  */
 function epochMs(): number {
   return performance.timeOrigin + systemClock.now();
+}
+
+function changingKeysOf({ hierarchy, changing = [], writes }: GatewayBucket): ChangingKeys | undefined {
+  const written = writes?.isShared === true ? writes.prefixes : [];
+  if (changing.length + written.length === 0) return undefined;
+  return new ChangingKeys(hierarchy, changing, written);
 }

@@ -25,6 +25,12 @@ export interface GatewayWrites {
    * ends with `/`.
    */
   readonly prefixes: readonly string[];
+  /**
+   * Whether other gateways write there too, such as those of other processes at the same port. Then the
+   * source is asked about these keys as about those of `changing`, so that their writes are seen. Default:
+   * false.
+   */
+  readonly isShared?: boolean | undefined;
 }
 
 /** A bucket that is served. */

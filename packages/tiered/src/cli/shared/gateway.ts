@@ -73,7 +73,8 @@ export async function openGateway(
   try {
     for (const [index, one] of (await configsOf(what, options)).entries()) {
       const changes = (made: HierarchyOptions) => seat && optionsInSeat(seat, made, String(index));
-      buckets.push(await openBucket(host, one, options, { signal, changes }));
+      const opening = { signal, changes, isShared: seat !== undefined };
+      buckets.push(await openBucket(host, one, options, opening));
     }
     assertDistinct(buckets);
     const counted = { answers: 0, bytes: 0 };
@@ -128,13 +129,15 @@ async function configsOf(
 interface Opening {
   readonly signal: AbortSignal;
   readonly changes: (made: HierarchyOptions) => Promise<Partial<HierarchyOptions>> | undefined;
+  /** Whether other processes serve it too. */
+  readonly isShared: boolean;
 }
 
 async function openBucket(
   { terminal, clock }: CommandHost,
   config: string | HierarchyConfig,
   { bucket }: ServeOptions,
-  { signal, changes }: Opening,
+  { signal, changes, isShared }: Opening,
 ): Promise<ServedBucket> {
   const warn = (line: string) => void terminal.write(`warning: ${line}\n`);
   const loaded = await loadConfig(config, { clock, warn });
@@ -144,7 +147,9 @@ async function openBucket(
   try {
     await offerMonitor(hierarchy, loaded, clock, warn);
     const place = bucket === undefined ? placeOf(hierarchy) : placeIn(bucket);
-    return { ...place, hierarchy, ...loaded.gateway };
+    const { changing, writes } = loaded.gateway;
+    // The other processes write there too.
+    return { ...place, hierarchy, changing, writes: writes && { ...writes, isShared } };
   } catch (error) {
     await hierarchy.close();
     throw error;

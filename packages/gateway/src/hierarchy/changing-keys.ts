@@ -11,8 +11,8 @@ const OPTIONS = { dot: true, flags: 's' };
 const ROOT = 'root/';
 
 /**
- * The keys of a bucket whose objects change, by globs and prefixes. The source is asked before a request for one of them
- * is answered, once for all who ask at the same time.
+ * The keys of a bucket whose objects change, by globs and prefixes. The source is asked before a request for
+ * one of them is answered, once for all who ask at the same time.
  */
 export class ChangingKeys {
   readonly #isKey: (key: string) => boolean;

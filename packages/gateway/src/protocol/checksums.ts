@@ -1,14 +1,20 @@
 import { Crc32, Crc32c, Crc64Nvme } from '@aws-sdk/checksums/crc';
 import { Sha1, Sha256 } from '@aws-sdk/checksums/sha';
 
+/** Name of a checksum, as in the header `x-amz-checksum-*`. */
+export type ChecksumAlgorithm = 'crc32' | 'crc32c' | 'crc64nvme' | 'sha1' | 'sha256';
+
 /**
  * The checksums that S3 knows, as AWS's own SDK computes them. The S3 adapter has its checksums from other
  * libraries, so that a mistake in one of the two does not go unseen in its tests.
  */
-const CHECKSUMS = { crc32: Crc32, crc32c: Crc32c, crc64nvme: Crc64Nvme, sha1: Sha1, sha256: Sha256 };
-
-/** Name of a checksum, as in the header `x-amz-checksum-*`. */
-export type ChecksumAlgorithm = keyof typeof CHECKSUMS;
+const CHECKSUMS = {
+  crc32: Crc32,
+  crc32c: Crc32c,
+  crc64nvme: Crc64Nvme,
+  sha1: Sha1,
+  sha256: Sha256,
+} satisfies Record<ChecksumAlgorithm, unknown>;
 
 /** The names of all checksums. */
 export const CHECKSUM_ALGORITHMS = Object.keys(CHECKSUMS) as readonly ChecksumAlgorithm[];

@@ -14,9 +14,17 @@ export interface ThreadData {
   readonly collate?: ModuleFunction | undefined;
 }
 
-/** The same, with a number that all threads see: not zero once this one is to end. */
+/** The numbers of a worker thread that all threads see. Each is 0 at first, and 1 once it is so. */
+export const SERVES = 0;
+export const IS_TO_END = 1;
+
+/**
+ * The same, and what is so of this thread: whether it may be in the middle of a sample (`SERVES`), and
+ * whether it is to end (`IS_TO_END`). Each side sets its own number, and then looks at the other one. So if a
+ * thread is told to end just when it begins, at least one of the two sees the other.
+ */
 export interface StartData extends ThreadData {
-  readonly ending: Int32Array;
+  readonly state: Int32Array;
 }
 
 /** Wakes a thread that is to end. */

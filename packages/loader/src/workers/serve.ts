@@ -6,6 +6,8 @@ import type { Collate, ModuleFunction, Transform } from '../batches/functions.js
 import { BatchMaker } from '../batches/make-batch.js';
 import {
   errorBody,
+  IS_TO_END,
+  SERVES,
   type EndMessage,
   type MakeMessage,
   type StartData,
@@ -22,7 +24,7 @@ import { toSend } from './transfer.js';
  */
 export async function serveBatches(port: MessagePort, data: StartData): Promise<void> {
   const endIfAsked = () => {
-    if (Atomics.load(data.ending, 0) !== 0) process.exit();
+    if (Atomics.load(data.state, IS_TO_END) !== 0) process.exit();
   };
   const transform = await load<Transform>(data.transform);
   const maker = new BatchMaker({
@@ -37,6 +39,7 @@ export async function serveBatches(port: MessagePort, data: StartData): Promise<
   });
   const answer = (message: ThreadMessage, transfer: readonly ArrayBuffer[] = []) =>
     port.postMessage(message, transfer);
+  Atomics.store(data.state, SERVES, 1);
   port.on('message', (message: MakeMessage | EndMessage) => {
     endIfAsked();
     if (message === 'end') return;

@@ -6,6 +6,8 @@ import { closedError } from '../errors.js';
 import { WORKER_THREAD } from '../thread-file.js';
 import {
   errorFrom,
+  IS_TO_END,
+  SERVES,
   type EndMessage,
   type ErrorBody,
   type MakeMessage,
@@ -121,7 +123,7 @@ class Thread {
   isReady = false;
   readonly #worker: Worker;
   readonly #exited: Promise<void>;
-  readonly #ending = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  readonly #state = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
   readonly #clock: Clock;
   #error: unknown;
   /** Whether somebody waits for its end. */
@@ -129,7 +131,7 @@ class Thread {
 
   constructor({ data, execArgv, clock }: WorkerPoolOptions, onEnd: (error: unknown) => void) {
     this.#clock = clock;
-    const workerData: StartData = { ...data, ending: this.#ending };
+    const workerData: StartData = { ...data, state: this.#state };
     this.#worker = new Worker(WORKER_THREAD, {
       workerData,
       ...(execArgv !== undefined && { execArgv: [...execArgv] }),
@@ -158,12 +160,13 @@ class Thread {
 
   async end(): Promise<void> {
     this.#isEnding = true;
-    if (this.isReady) await this.#endByItself();
+    Atomics.store(this.#state, IS_TO_END, 1);
+    // Its messages may be late: an event loop that stood still has not seen that it is ready.
+    if (Atomics.load(this.#state, SERVES) !== 0) await this.#endByItself();
     await this.#worker.terminate();
   }
 
   async #endByItself(): Promise<void> {
-    Atomics.store(this.#ending, 0, 1);
     const message: EndMessage = 'end';
     this.#worker.postMessage(message);
     this.#worker.ref();

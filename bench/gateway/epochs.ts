@@ -19,7 +19,7 @@ const BYTES_PER_SECOND = 100e6;
 /** Aim: bytes of the source, beside the least that a cache of this size needs. */
 const BESIDE_OPTIMUM = 1.02;
 /** Beyond this the gateway does not keep what fits, however busy the machine is. LRU needs 1.6. */
-const NOT_KEPT = 1.25;
+const NOT_KEPT = 1.5;
 
 /** What an epoch cost. */
 interface Epoch extends ClientFigures {

@@ -177,3 +177,26 @@ describe.skipIf(missing !== undefined && process.env['CI'] !== 'true')(
     });
   },
 );
+
+it.skipIf(missing !== undefined && process.env['CI'] !== 'true')(
+  'a read at once says whether it waited for the storage, or found all in memory',
+  async () => {
+    const mount = await SlowMount.start(mirrored, { readMs: 5 });
+    onTestFinished(() => mount.close());
+    const target = new Uint8Array(1000);
+    const slow = new IoThreads({ root: mount.directory });
+    onTestFinished(() => slow.close());
+    for (const key of FILES) {
+      expect(slow.readNow(key, target, 0)).toBe(1000);
+      expect(slow.hasWaited, `of ${key} on the mount`).toBe(true);
+    }
+    const fast = new IoThreads({ root: await fs.realpath(mirrored) });
+    onTestFinished(() => fast.close());
+    const waits = FILES.filter((key) => {
+      fast.readNow(key, target, 0);
+      return fast.hasWaited;
+    });
+    // A lock of the kernel may be waited for once in a while.
+    expect(waits.length).toBeLessThan(FILES.length / 2);
+  },
+);

@@ -216,20 +216,24 @@ napi_value open_file(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-/* readFileNow(pool, texts, target, offset): the bytes read, or a code; the texts are a key, and a version or
- * nothing. */
+/*
+ * readFileNow(pool, texts, target, offset, into): the texts are a key, and a version or nothing. Writes the
+ * bytes read, or a code, and 1 if the thread has waited.
+ */
 napi_value read_file_now(napi_env env, napi_callback_info info) {
   struct arguments arguments;
   struct pool *pool;
   struct memory memory;
   double offset;
+  double *into;
   char *texts;
-  size_t length;
-  napi_value outcome;
-  if (!get_arguments(env, info, 4, &arguments)) return NULL;
+  size_t length, room;
+  if (!get_arguments(env, info, 5, &arguments)) return NULL;
   napi_value *values = arguments.values;
   if ((pool = get_pool(env, values[0])) == NULL || !get_whole(env, values[3], MOST_WHOLE, &offset))
     return NULL;
+  if (!get_numbers(env, values[4], &into, &room)) return NULL;
+  if (room < 2) return nothing(throw_range(env, "there is no room for the outcome"));
   if (!get_text(env, values[1], &texts, &length)) return NULL;
   char *at = texts;
   const char *key = next_text(&at, texts + length);
@@ -238,9 +242,10 @@ napi_value read_file_now(napi_env env, napi_callback_info info) {
   if (is_ready && !get_memory(env, values[2], &memory))
     is_ready = throw_type(env, "expected a Uint8Array that is not detached");
   if (is_ready) {
-    int64_t count = read_now(&pool->root, key, version, memory, (uint64_t)offset);
-    napi_create_double(env, (double)count, &outcome);
+    bool has_waited;
+    into[0] = (double)read_now(&pool->root, key, version, memory, (uint64_t)offset, &has_waited);
+    into[1] = has_waited;
   }
   free(texts);
-  return is_ready ? outcome : NULL;
+  return NULL;
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -138,8 +139,14 @@ static uint64_t size_of(const char *version) {
   return version == NULL ? UNKNOWN_SIZE : size_in_version(version);
 }
 
-int64_t read_now(struct root *root, const char *key, const char *version, struct memory target,
-                 uint64_t offset) {
+/* How often the thread has given the core away. */
+static long waits(void) {
+  struct rusage usage;
+  return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nvcsw : -1;
+}
+
+static int64_t read_named(struct root *root, const char *key, const char *version, struct memory target,
+                          uint64_t offset) {
   int fd = open_inside(root, key, READ_FLAGS);
   if (fd < 0) return meaning_of(fd);
   struct source source = {fd, offset, size_of(version)};
@@ -147,6 +154,14 @@ int64_t read_now(struct root *root, const char *key, const char *version, struct
   if (must_check(version, outcome)) outcome = check(fd, version, outcome, &(bool){true});
   close(fd);
   return meaning_of(outcome);
+}
+
+int64_t read_now(struct root *root, const char *key, const char *version, struct memory target,
+                 uint64_t offset, bool *has_waited) {
+  long before = waits();
+  int64_t outcome = read_named(root, key, version, target, offset);
+  *has_waited = before < 0 || waits() != before;
+  return outcome;
 }
 
 /* Whether the item behind this one is in the same file: then opening it costs more than reading. */

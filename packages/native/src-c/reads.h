@@ -13,10 +13,11 @@
 /*
  * Opens a key, reads a range, looks at the file and closes it, in the calling thread, whatever the storage
  * does. Returns a count, fewer bytes than asked for only at the end of the file, or a code of codes.h.
- * `version` is NULL for any.
+ * `version` is NULL for any. The thread has waited if it gave the core away, as for a disk; it has not if
+ * somebody else took it.
  */
 int64_t read_now(struct root *root, const char *key, const char *version, struct memory target,
-                 uint64_t offset);
+                 uint64_t offset, bool *has_waited);
 /* Returns NOT_A_FILE for the errors of directories, FIFOs and sockets, and others as they are. */
 int64_t meaning_of(int64_t outcome);
 

@@ -31,12 +31,13 @@ const numbers = Float64Array.from([
   ...keys.flatMap((_, i) => (i % 2 === 0 ? [] : [1000, SIZE - 1000, 0, 1000])),
 ]);
 let [begun, over] = [0, 0];
+const now = new Float64Array(2);
 
 /** @param {number} pool */
 function begin(pool) {
   const job = begun++;
-  if (functions.readFileNow(pool, `${job % FILES}`, new Uint8Array(SIZE), 0) !== SIZE)
-    throw new Error('no bytes');
+  functions.readFileNow(pool, `${job % FILES}`, new Uint8Array(SIZE), 0, now);
+  if (now[0] !== SIZE) throw new Error('no bytes');
   if (job % 4 === 3) {
     const results = /** @type {const} */ ([new Float64Array(2), new BigUint64Array(100)]);
     const isFixed = job % 8 === 7;

@@ -1,6 +1,3 @@
-/** Bytes that were read, or a code below 0; see `outcomes.ts`. */
-type Outcome = number;
-
 /**
  * Called with the progress of a pool: a job, how many of its items are done, and whether it is over. Job -1
  * is over when the threads of a stopping pool have ended. Job -2 asks for `goOn` in a later turn of the event
@@ -84,8 +81,10 @@ export interface Binding {
   /**
    * Opens a file, reads a range and closes it, in the calling thread.
    * @param texts A key, and behind it a version or nothing, with NUL between.
+   * @param into Gets the bytes that were read, or a code below 0 (see `outcomes.ts`), and 1 if the thread
+   * has waited.
    */
-  readFileNow(pool: number, texts: string, target: Uint8Array, offset: number): Outcome;
+  readFileNow(pool: number, texts: string, target: Uint8Array, offset: number, into: Float64Array): void;
   /**
    * @param texts The temporary and the final key, with NUL between.
    * @param numbers Mode, 1 if it is synced, 1 if only if absent, and bytes of each sum.

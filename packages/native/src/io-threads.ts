@@ -159,6 +159,8 @@ export class IoThreads implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #mayHang: boolean;
   readonly #counts = new Float64Array(4);
+  /** The outcome of the last `readNow`, and whether it waited. */
+  readonly #now = new Float64Array(2);
   #threads: number;
   #closing: Promise<void> | undefined;
 
@@ -303,17 +305,28 @@ export class IoThreads implements AsyncDisposable {
   }
 
   /**
-   * Opens a file, fills a target from it and closes it, in the calling thread, which waits for the storage.
-   * Returns the bytes read, fewer than the target holds only at the end of the file. Costs open, read and
-   * close, and with a version fstat: for a file in memory less than half of what `readMany` costs.
+   * Opens a file, fills a target from it and closes it, in the calling thread, which waits for the storage
+   * (`hasWaited`). Returns the bytes read, fewer than the target holds only at the end of the file. Costs
+   * open, read and close, and with a version fstat: for a file in memory less than half of what `readMany`
+   * costs.
    * @param version The version that the file must have; undefined for any.
    * @throws NativeError of the system, `OTHER_VERSION`, `NOT_A_FILE`, `OUTSIDE`; TieredError `TIERED_CLOSED`.
    */
   readNow(key: string, target: Uint8Array, offset: number, version?: string): number {
     const texts = textsOf(key, version);
-    const outcome = this.#jobs.call((functions, pool) => functions.readFileNow(pool, texts, target, offset));
+    const now = this.#now;
+    this.#jobs.call((functions, pool) => functions.readFileNow(pool, texts, target, offset, now));
+    const [outcome = ABORTED] = now;
     if (outcome < 0) throw new NativeError(outcome, 'read', JSON.stringify(key));
     return outcome;
+  }
+
+  /**
+   * Whether the last `readNow` gave the core away, as a read does that waits for a disk. If it did not, and
+   * took long, other programs had the core.
+   */
+  get hasWaited(): boolean {
+    return this.#now[1] !== 0;
   }
 
   /**

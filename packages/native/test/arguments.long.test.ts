@@ -164,7 +164,7 @@ const CALLS = fc.oneof(
     ),
   ),
   call('readFile', fc.tuple(pool, job, text, number, keep, fc.constant(false))),
-  call('readFileNow', fc.tuple(pool, text, memory, number)),
+  call('readFileNow', fc.tuple(pool, text, memory, number, numbers)),
   call(
     'writeFile',
     fc

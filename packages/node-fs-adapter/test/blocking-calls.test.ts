@@ -1,4 +1,5 @@
 import type { Clock } from '@tiered/core';
+import { native } from '@tiered/native';
 import { expect, it } from 'vitest';
 import { place, putFile, textOf, withCode, type Place } from './helpers.js';
 
@@ -50,6 +51,8 @@ async function blockingCalls({ driver }: Place, beforeRead?: (i: number) => void
 }
 
 const files = { maxOpenFiles: COUNT };
+/** Without native code, nobody knows why a call took long. */
+const timed = { ...files, nativeThreads: 0, blockingCalls: true };
 
 it('reads of a fast tier block, but for one in many that lets the event loop turn', async () => {
   const clock = new SteppingClock(0.01);
@@ -60,15 +63,25 @@ it('reads of a fast tier block, but for one in many that lets the event loop tur
 
 it('reads of slow storage block once in a while only, to see whether it is fast again', async () => {
   const clock = new SteppingClock(50);
-  const blocking = await blockingCalls(await withObjects({ ...files, blockingCalls: true, clock }));
+  const blocking = await blockingCalls(await withObjects({ ...timed, clock }));
   expect(blocking).toBeGreaterThan(0);
   expect(blocking).toBeLessThan(COUNT * 0.05);
 });
 
+it.skipIf(!native().available)(
+  'reads that waited for nothing go on to block, however long they took',
+  async () => {
+    const clock = new SteppingClock(50);
+    const there = await withObjects({ ...files, blockingCalls: true, clock });
+    // In memory, and none of them waits for a disk. Each takes 50 ms, as beside programs that compute.
+    expect(await blockingCalls(there)).toBeGreaterThan(COUNT * 0.9);
+  },
+);
+
 it('a slow read among fast ones sends as many to the thread pool as it took too long, within a bound', async () => {
   const withHiccup = async (ms: number) => {
     const clock = new SteppingClock(0.01);
-    const there = await withObjects({ ...files, blockingCalls: true, clock });
+    const there = await withObjects({ ...timed, clock });
     return blockingCalls(there, (i) => {
       clock.stepMs = i === 40 ? ms : 0.01;
     });

@@ -136,8 +136,11 @@ export class FileReader {
    * costs several times as much as one call that does all of it.
    */
   #fillBlocking(key: string, target: Uint8Array, offset: number, version: string | undefined): number {
-    if (this.#native !== undefined && !this.files.isAskedAgain(key))
-      return this.#native.readNow(key, target, offset, version);
+    if (this.#native !== undefined && !this.files.isAskedAgain(key)) {
+      const count = this.#native.readNow(key, target, offset, version);
+      if (!this.#native.hasWaited) this.#mode.hasNotWaited();
+      return count;
+    }
     if (version !== undefined) this.files.dropOther(key, version);
     const open = () => this.#openBlocking(key, version);
     return this.files.useBlocking(key, open, (file) => {

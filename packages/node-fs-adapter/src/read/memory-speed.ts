@@ -4,8 +4,9 @@
  * A read of the page cache is cheapest where nobody is asked: a blocking call in the event loop, or a few
  * threads that take a whole batch. The same way is the worst for storage that has to move. So each of the two
  * ways is tried as long as its own times are those of memory. A slow try sends the next reads to the threads
- * that all other reads use, and one in many is tried again. Storage that has not answered yet, or not since
- * it failed, is never tried.
+ * that all other reads use, and one in many is tried again. A blocking call of native code knows whether it
+ * gave the core away: one that did not was as fast as memory, however long others had the core. Storage that
+ * has not answered yet, or not since it failed, is never tried.
  */
 import type { Clock } from '@tiered/core';
 import { isFault } from '../errors.js';
@@ -95,6 +96,7 @@ export class BlockingMode {
   readonly #speed: MemorySpeed;
   #inARow = 0;
   #isTurnDue = false;
+  #hasWaited = true;
 
   constructor(clock: Clock, pool: ThreadPool, enabled: boolean) {
     this.#clock = clock;
@@ -111,14 +113,23 @@ export class BlockingMode {
   attempt<T>(length: number, call: () => T): T | undefined {
     if (!this.#mayBlock(length)) return undefined;
     const start = this.#clock.now();
+    this.#hasWaited = true;
     try {
       return call();
     } catch (error) {
       if (isFault(error)) this.#pool.doubt();
       return undefined;
     } finally {
-      this.#speed.learn(this.#clock.now() - start, 1, length);
+      this.#speed.learn(this.#hasWaited ? this.#clock.now() - start : 0, 1, length);
     }
+  }
+
+  /**
+   * To be called within a call that did not wait for the storage, as the kernel knows: if it takes long,
+   * other programs have the core, and a trip through a thread would take longer still.
+   */
+  hasNotWaited(): void {
+    this.#hasWaited = false;
   }
 
   /** Whether a call may not block only because the event loop has to turn first; see `turn`. */

@@ -92,6 +92,11 @@ export class NativeReader {
     return this.#open.readNow(this.#below + key, target, offset, version);
   }
 
+  /** Whether the last `readNow` waited for the storage, and not only for the core. */
+  get hasWaited(): boolean {
+    return this.#open.hasWaited;
+  }
+
   /** As `FileSystemDriver.read`. */
   async read(key: string, options: ReadOptions): Promise<Uint8Array> {
     const { offset, length, version } = options;

@@ -5,6 +5,7 @@ export { errorAnswer, errorDocument, lengthHeaders, xmlAnswer, type Answer } fro
 export { checkSignature, type S3Credentials } from './protocol/authentication.js';
 export {
   CHECKSUM_ALGORITHMS,
+  givenChecksums,
   checksumOf,
   isChecksumAlgorithm,
   type ChecksumAlgorithm,
@@ -13,6 +14,7 @@ export { isSigned } from './protocol/claim.js';
 export { names, preconditionFailed } from './protocol/conditions.js';
 export { PLAIN, type FoundObject } from './protocol/found-object.js';
 export { malformedXml, parseXml, type XmlElement } from './protocol/parse-xml.js';
+export { parsePartNumber } from './protocol/part-number.js';
 export { contentRange, lengthOf, type Range } from './protocol/ranges.js';
 export { ReceivedBody, sizeOf } from './protocol/received-body.js';
 export {

@@ -46,3 +46,8 @@ export async function checksumOf(algorithm: ChecksumAlgorithm, bytes: Uint8Array
   checksum.update(bytes);
   return checksum.value();
 }
+
+/** The checksums that a body came with, which answers repeat. */
+export function givenChecksums(checksums: ReadonlyMap<ChecksumAlgorithm, string>): string[] {
+  return [...checksums].flatMap(([algorithm, value]) => [`x-amz-checksum-${algorithm}`, value]);
+}

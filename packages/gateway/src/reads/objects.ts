@@ -1,6 +1,7 @@
 import type { Answer } from '../protocol/answers.js';
 import { checkRead } from '../protocol/conditions.js';
 import { headersOf, type FoundObject } from '../protocol/found-object.js';
+import { parsePartNumber } from '../protocol/part-number.js';
 import { contentRange, lengthOf, parseRange, type Range } from '../protocol/ranges.js';
 import type { S3Request } from '../protocol/requests.js';
 import { invalidArgument, noSuchKey, S3Error } from '../protocol/s3-error.js';
@@ -81,13 +82,7 @@ function partOf(
       'InvalidRequest',
       'Cannot specify both Range header and partNumber query parameter',
     );
-  const number = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (number < 1 || number > 10_000)
-    throw invalidArgument(
-      'partNumber',
-      text,
-      'Part number must be an integer between 1 and 10000, inclusive',
-    );
+  const number = parsePartNumber(text);
   if (number > 1) {
     throw new S3Error(416, 'InvalidPartNumber', 'The requested partnumber is not satisfiable', {
       elements: { PartNumberRequested: number, ActualPartCount: 1 },

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { missingLength, type ReceivedBody } from '../protocol/received-body.js';
+import { missingLength } from '../protocol/received-body.js';
 import { notImplemented } from '../protocol/s3-error.js';
 
 /**
@@ -34,9 +34,4 @@ export function assertPlain(headers: IncomingHttpHeaders): void {
 export function assertLength(headers: IncomingHttpHeaders): void {
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
     throw missingLength();
-}
-
-/** The checksums that a body came with, which answers repeat. */
-export function checksumHeaders({ checksums }: ReceivedBody): string[] {
-  return [...checksums].flatMap(([algorithm, value]) => [`x-amz-checksum-${algorithm}`, value]);
 }

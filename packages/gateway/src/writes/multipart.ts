@@ -1,12 +1,12 @@
 import { xmlAnswer, type Answer } from '../protocol/answers.js';
+import { givenChecksums } from '../protocol/checksums.js';
 import { malformedXml, parseXml } from '../protocol/parse-xml.js';
-import { invalidArgument, notImplemented } from '../protocol/s3-error.js';
+import { MOST_PARTS, parsePartNumber } from '../protocol/part-number.js';
+import { notImplemented } from '../protocol/s3-error.js';
 import { element, xmlDocument } from '../protocol/xml.js';
 import type { UploadOf } from '../hierarchy/hierarchy-writes.js';
 import { bodyOf, xmlOf, type WriteCall } from './call.js';
-import { assertLength, assertPlain, checksumHeaders } from './headers.js';
-
-const MAX_PARTS = 10_000;
+import { assertLength, assertPlain } from './headers.js';
 
 /** CreateMultipartUpload. */
 export async function createUpload({ request, storage, signal }: WriteCall): Promise<Answer> {
@@ -20,20 +20,13 @@ export async function createUpload({ request, storage, signal }: WriteCall): Pro
 /** UploadPart. */
 export async function uploadPart(call: WriteCall): Promise<Answer> {
   const { request, storage, signal } = call;
-  const text = request.query.get('partNumber') ?? '';
-  const number = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (number < 1 || number > MAX_PARTS)
-    throw invalidArgument(
-      'partNumber',
-      text,
-      `Part number must be an integer between 1 and ${MAX_PARTS}, inclusive`,
-    );
+  const number = parsePartNumber(request.query.get('partNumber') ?? '');
   storage.innerOf(request.key);
   assertPlain(request.headers);
   assertLength(request.headers);
   const body = bodyOf(call);
   const etag = await storage.writePart(uploadOf(call), { number, body }, signal);
-  return { status: 200, headers: ['ETag', etag, ...checksumHeaders(body)] };
+  return { status: 200, headers: ['ETag', etag, ...givenChecksums(body.checksums)] };
 }
 
 /** CompleteMultipartUpload. */
@@ -49,7 +42,7 @@ export async function completeUpload(call: WriteCall): Promise<Answer> {
     .all('Part')
     .map((part) => ({ number: Number(part.textOf('PartNumber')), etag: part.textOf('ETag') ?? '' }));
   const areKnown = parts.every(({ number, etag }) => Number.isInteger(number) && etag !== '');
-  if (parts.length === 0 || parts.length > MAX_PARTS || !areKnown) throw malformedXml();
+  if (parts.length === 0 || parts.length > MOST_PARTS || !areKnown) throw malformedXml();
   const etag = await storage.completeUpload(uploadOf(call), parts, signal);
   const content = [
     element('Location', `http://${headers.host ?? ''}${canonicalPath}`),

@@ -1,9 +1,10 @@
 import { xmlAnswer, type Answer } from '../protocol/answers.js';
+import { givenChecksums } from '../protocol/checksums.js';
 import { malformedXml, parseXml, type XmlElement } from '../protocol/parse-xml.js';
 import { notImplemented, S3Error } from '../protocol/s3-error.js';
 import { element, xmlDocument } from '../protocol/xml.js';
 import { bodyOf, xmlOf, type WriteCall } from './call.js';
-import { assertLength, assertPlain, checksumHeaders } from './headers.js';
+import { assertLength, assertPlain } from './headers.js';
 
 /** PutObject. */
 export async function putObject(call: WriteCall): Promise<Answer> {
@@ -15,7 +16,7 @@ export async function putObject(call: WriteCall): Promise<Answer> {
   const body = bodyOf(call);
   const etag = await storage.put(key, body, { ifAbsent: headers['if-none-match'] !== undefined, signal });
   const described = etag === undefined ? [] : ['ETag', etag];
-  return { status: 200, headers: [...described, ...checksumHeaders(body)] };
+  return { status: 200, headers: [...described, ...givenChecksums(body.checksums)] };
 }
 
 /** DeleteObject. A missing object is no error. */

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import {
   checksumOf,
   element,
-  invalidArgument,
+  givenChecksums,
   isChecksumAlgorithm,
   malformedXml,
+  parsePartNumber,
   parseXml,
   S3Error,
   xmlAnswer,
@@ -17,8 +18,6 @@ import { StoredObject, type StoredChecksum, type Upload, type UploadedPart } fro
 import type { Call } from './call.js';
 import { compositeOf } from './composite.js';
 import { checksumHeaders, metadataOf } from './objects.js';
-
-const MAX_PARTS = 10_000;
 
 /** CreateMultipartUpload. */
 export function createUpload({ request, bucket, newId }: Call): Answer {
@@ -47,19 +46,10 @@ function checksumAsked(
 export function uploadPart(call: Call): Answer {
   const { query, body, checksums } = call.request;
   const { parts } = uploadOf(call);
-  const text = query.get('partNumber') ?? '';
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 1 || number > MAX_PARTS) {
-    throw invalidArgument(
-      'partNumber',
-      text,
-      `Part number must be an integer between 1 and ${MAX_PARTS}, inclusive`,
-    );
-  }
+  const number = parsePartNumber(query.get('partNumber') ?? '');
   const etag = `"${createHash('md5').update(body).digest('hex')}"`;
   parts.set(number, { bytes: body, etag });
-  const echoed = [...checksums].flatMap(([algorithm, value]) => [`x-amz-checksum-${algorithm}`, value]);
-  return { status: 200, headers: ['ETag', etag, ...echoed] };
+  return { status: 200, headers: ['ETag', etag, ...givenChecksums(checksums)] };
 }
 
 /** CompleteMultipartUpload. The parts, in order, become the object. */

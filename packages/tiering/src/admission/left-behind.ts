@@ -9,7 +9,7 @@ export interface LeftBehindParts {
   readonly lanes: number;
   readonly closing: AbortSignal;
   /**
-   * Begins to place an object; `ended` never rejects. Undefined if the object has no place any more,
+   * Begins to place an object; `outcome` never rejects. Undefined if the object has no place any more,
    * `'behind'` if it has none yet.
    */
   readonly start: (id: number) => { readonly outcome: Promise<unknown> } | 'behind' | undefined;

@@ -1,0 +1,18 @@
+import { invalidArgument } from './s3-error.js';
+
+/** The most parts of an object, as in S3. */
+export const MOST_PARTS = 10_000;
+
+/**
+ * Reads the number of a part, as it stands in a query.
+ * @throws S3Error 400 `InvalidArgument`.
+ */
+export function parsePartNumber(text: string): number {
+  const number = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (number >= 1 && number <= MOST_PARTS) return number;
+  throw invalidArgument(
+    'partNumber',
+    text,
+    `Part number must be an integer between 1 and ${MOST_PARTS}, inclusive`,
+  );
+}

@@ -39,15 +39,18 @@ interface Entry extends OpenFile, Holding {
   retired: boolean;
 }
 
+/** In the place of a file that was asked for lately and is not open. */
+const NOT_OPEN = Symbol('not open');
+
 /**
- * Descriptors kept open between reads, least recently used ones closed first. A descriptor is closed only
- * when no read uses it: a number that the system gives to another file in mid-read would serve that file's
- * bytes.
+ * Descriptors kept open between reads. A file stays open until as many others as may be open were asked for
+ * since its last read, whether those stay open or not. So a file that somebody deleted leaves its disk in time.
+ * A descriptor is closed only when no read uses it: a number that the system gives to another file in
+ * mid-read would serve that file's bytes.
  */
 export class OpenFiles {
-  readonly #entries: LRUCache<string, Entry>;
-  /** Keys that were asked for lately: as many as there may be entries. */
-  readonly #asked: LRUCache<string, true>;
+  /** The keys that were asked for last. */
+  readonly #asked: LRUCache<string, Entry | typeof NOT_OPEN>;
   readonly #opening = new Chain<Opening>();
   /** Files in use that are not in the cache. */
   readonly #leaving = new Set<Entry>();
@@ -62,8 +65,10 @@ export class OpenFiles {
    */
   constructor(max: number, closeFile: (fd: number) => Promise<void>) {
     this.#closeFile = closeFile;
-    this.#entries = new LRUCache({ max, dispose: (entry) => this.#retire(entry) });
-    this.#asked = new LRUCache({ max });
+    const dispose = (entry: Entry | typeof NOT_OPEN): void => {
+      if (entry !== NOT_OPEN) this.#retire(entry);
+    };
+    this.#asked = new LRUCache({ max, dispose });
   }
 
   /** Descriptors that are open now. */
@@ -76,8 +81,8 @@ export class OpenFiles {
    * fails.
    */
   async use<T>(key: string, open: () => Promise<OpenFile>, work: (file: OpenFile) => Promise<T>): Promise<T> {
-    let entry = this.#entries.get(key);
-    if (entry === undefined) entry = await this.#openNew(key, open);
+    let entry = this.#asked.get(key);
+    if (entry === undefined || entry === NOT_OPEN) entry = await this.#openNew(key, open);
     else entry.users += 1;
     try {
       return await work(entry);
@@ -91,10 +96,10 @@ export class OpenFiles {
 
   /** As `use`, at once, without waiting for anything but the system calls. */
   useBlocking<T>(key: string, open: () => OpenFile, work: (file: OpenFile) => T): T {
-    let entry = this.#entries.get(key);
-    if (entry === undefined) {
+    let entry = this.#asked.get(key);
+    if (entry === undefined || entry === NOT_OPEN) {
       entry = this.#born(key, open());
-      this.#entries.set(key, entry);
+      this.#asked.set(key, entry);
     } else entry.users += 1;
     try {
       return work(entry);
@@ -116,18 +121,21 @@ export class OpenFiles {
    * have stayed open.
    */
   isAskedAgain(key: string): boolean {
-    if (this.#asked.get(key) === true) return true;
-    this.#asked.set(key, true);
+    if (this.#asked.get(key) !== undefined) return true;
+    this.#asked.set(key, NOT_OPEN);
     return false;
   }
 
   /** Whether the file is open and kept. */
   has(key: string): boolean {
-    return this.#entries.has(key);
+    return this.#kept(key) !== undefined;
   }
 
-  /** Notes that somebody opens the file, and closes it before `closed` is called with the result. */
+  /**
+   * Notes that somebody asks for the file, opens it, and closes it before `closed` is called with the result.
+   */
   opens(key: string): Link<Opening> {
+    this.isAskedAgain(key);
     return this.#opening.add({ key, waiting: [], forgotten: false });
   }
 
@@ -139,19 +147,19 @@ export class OpenFiles {
 
   /** Keeps the file under this key only if it is known to be this version of it. */
   keepOnly(key: string, version: string): void {
-    const kept = this.#entries.peek(key);
+    const kept = this.#kept(key);
     if (kept?.isVerified !== true || kept.version !== version) this.forget(key);
   }
 
   /** Drops the file of this key if it was opened for another version, or for any. */
   dropOther(key: string, version: string): void {
-    const kept = this.#entries.peek(key);
-    if (kept !== undefined && kept.version !== version) this.#entries.delete(key);
+    const kept = this.#kept(key);
+    if (kept !== undefined && kept.version !== version) this.#asked.set(key, NOT_OPEN);
   }
 
   /** Notes that another file has this key from now on. Reads under way finish on the old one. */
   forget(key: string): void {
-    this.#entries.delete(key);
+    this.#asked.delete(key);
     for (const opening of this.#opening) if (opening.key === key) opening.forgotten = true;
   }
 
@@ -166,7 +174,7 @@ export class OpenFiles {
   /** Closes everything, except files of a `use` that was left behind. That `use` closes them at its end. */
   async close(): Promise<void> {
     for (const opening of this.#opening) opening.forgotten = true;
-    this.#entries.clear();
+    this.#asked.clear();
     while (this.#closing.size > 0) await Promise.all(this.#closing);
   }
 
@@ -179,8 +187,8 @@ export class OpenFiles {
     const begun = this.#opening.add(opening);
     try {
       const entry = this.#born(key, await open(), opening.waiting);
-      if (opening.forgotten || this.#entries.has(key)) this.#retire(entry);
-      else this.#entries.set(key, entry);
+      if (opening.forgotten || this.has(key)) this.#retire(entry);
+      else this.#asked.set(key, entry);
       return entry;
     } catch (error) {
       letGo(opening);
@@ -199,8 +207,13 @@ export class OpenFiles {
     return { key, fd, version, isVerified: false, users: 1, retired: false, waiting };
   }
 
+  #kept(key: string): Entry | undefined {
+    const entry = this.#asked.peek(key);
+    return entry === NOT_OPEN ? undefined : entry;
+  }
+
   #drop(key: string, entry: Entry): void {
-    if (this.#entries.peek(key) === entry) this.#entries.delete(key);
+    if (this.#asked.peek(key) === entry) this.#asked.delete(key);
   }
 
   #leave(entry: Entry): void {

@@ -68,6 +68,7 @@ function cut(earlier: string, random: Random): void {
   const unknown = path.join(root, copyName('Unknown/of/nobody', random.below(2 ** 31)));
   fs.mkdirSync(path.dirname(unknown), { recursive: true });
   fs.writeFileSync(unknown, Buffer.alloc(5000));
+  fs.mkdirSync(path.join(root, 'Empty/of/nobody'), { recursive: true });
   rowsOf(place, `UPDATE meta SET boot = 'another boot'`);
 }
 

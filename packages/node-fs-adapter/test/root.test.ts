@@ -180,3 +180,17 @@ it('a root that is itself a link works, and stays the directory it was when open
   expect(await snapshot(outside)).toEqual(before);
   await driver.close();
 });
+
+it('[Q1] directories that hold nothing are removed, and nothing behind a link', async () => {
+  const { directory, root, driver } = await place({ writable: true });
+  await put(driver, 'kept/below/object');
+  for (const empty of ['a/b/c', 'kept/empty', 'd']) fs.mkdirSync(path.join(root, empty), { recursive: true });
+  fs.mkdirSync(path.join(directory, 'elsewhere', 'empty'), { recursive: true });
+  fs.symlinkSync(path.join(directory, 'elsewhere'), path.join(root, 'link'));
+  const home = await driver.openIndex({});
+  await home.removeEmptyDirectories();
+  await home.close();
+  expect(fs.readdirSync(root).sort()).toEqual(['.tiered', 'kept', 'link']);
+  expect(fs.readdirSync(path.join(root, 'kept'))).toEqual(['below']);
+  expect(fs.readdirSync(path.join(directory, 'elsewhere'))).toEqual(['empty']);
+});

@@ -99,6 +99,7 @@ export class SimulatedDisk extends CopyingDriver {
       others: async () => [...this.#running].filter((id) => id !== member),
       clearUp: async (id) => void this.#temporary.delete(id),
       forget: async () => undefined,
+      removeEmptyDirectories: async () => undefined,
       close: async () => this.leave(member),
     };
   }

@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
 import type { IndexHome } from '../driver/driver.js';
-import { assertCode, openTest, type ConformanceTest } from './subject.js';
+import { assertCode, openTest, type ConformanceTest, type OpenSubject } from './subject.js';
+import { someBytes } from '../testing/some-bytes.js';
 
 /** A test of the home that a storage gives to an index; on a driver that gives none, that it says so. */
-function indexTest(name: string, body: (home: IndexHome) => Promise<void> | void): ConformanceTest {
-  return openTest(`${name}, or is refused`, async ({ driver }) => {
+function indexTest(
+  name: string,
+  body: (home: IndexHome, subject: OpenSubject) => Promise<void> | void,
+): ConformanceTest {
+  return openTest(`${name}, or is refused`, async (subject) => {
+    const { driver } = subject;
     if (!driver.capabilities.index) return assertCode(driver.openIndex({}), 'TIERED_UNSUPPORTED');
     const home = await driver.openIndex({});
     try {
-      await body(home);
+      await body(home, subject);
     } finally {
       await home.close();
     }
@@ -28,5 +33,10 @@ export const indexes: readonly ConformanceTest[] = [
   indexTest('clearUp() of who left nothing, and forget() of what is not there, do nothing', async (home) => {
     await home.clearUp('nobody');
     await home.forget('nothing');
+  }),
+  indexTest('removeEmptyDirectories() leaves every object', async (home, { driver, put }) => {
+    await put('some/where/object', someBytes(10, 1));
+    await home.removeEmptyDirectories();
+    assert.equal((await driver.stat('some/where/object', {})).size, 10);
   }),
 ];

@@ -208,6 +208,11 @@ export interface IndexHome {
   clearUp(member: string): Promise<void>;
   /** Closes what is open of an object that another process deleted. Resolves when it is closed. */
   forget(name: string): Promise<void>;
+  /**
+   * Removes directories that hold nothing, such as those that a power cut kept and whose objects it lost.
+   * Costs a look at each directory. Does nothing where the storage has no directories.
+   */
+  removeEmptyDirectories(signal?: AbortSignal): Promise<void>;
   /** Idempotent. */
   close(): Promise<void>;
 }

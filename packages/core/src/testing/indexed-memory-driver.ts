@@ -46,6 +46,7 @@ export class IndexedMemoryDriver extends MemoryDriver {
       others: async () => [...this.#running].filter((id) => id !== member),
       clearUp: async () => undefined,
       forget: async () => undefined,
+      removeEmptyDirectories: async () => undefined,
       close: async () => {
         this.#running.delete(member);
       },

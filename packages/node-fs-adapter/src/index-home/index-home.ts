@@ -62,6 +62,10 @@ export class DirectoryHome implements IndexHome {
     return this.#options.files.forgotten(name);
   }
 
+  removeEmptyDirectories(signal?: AbortSignal): Promise<void> {
+    return this.#options.root.removeEmptyDirectories(signal);
+  }
+
   /** After this, others see that nothing is open here. The next opening is another member. */
   async close(): Promise<void> {
     const { files, root } = this.#options;

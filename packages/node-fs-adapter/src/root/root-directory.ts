@@ -9,6 +9,9 @@ import { isInside, leavesRoot, pathOfKey, PRIVATE_DIRECTORY } from './keys.js';
 /** The directory of temporary files, below the root. */
 const TEMPORARY = path.join(PRIVATE_DIRECTORY, 'tmp');
 
+/** Errors of `rmdir`, of a directory that holds something or is none. */
+const NOT_EMPTY = ['ENOTEMPTY', 'EEXIST', 'ENOTDIR'];
+
 /** How a driver uses its directory. */
 export interface RootOptions {
   readonly writable: boolean;
@@ -225,11 +228,21 @@ export class RootDirectory {
         if ((await fs.promises.realpath(above)) !== above) break;
         await fs.promises.rmdir(above);
       } catch (error) {
-        if (hasErrno(error, 'ENOTEMPTY', 'EEXIST', 'ENOTDIR')) break;
+        if (hasErrno(error, ...NOT_EMPTY)) break;
         if (!hasErrno(error, 'ENOENT')) throw error;
       }
     }
     if (this.#fsync) await syncDirectory(above);
+  }
+
+  /** Removes every directory below the root that holds nothing, without going through links. */
+  async removeEmptyDirectories(signal?: AbortSignal, directory = this.realPath): Promise<void> {
+    signal?.throwIfAborted();
+    const entries = await fs.promises.opendir(directory).catch(unlessGone);
+    for await (const entry of entries ?? [])
+      if (entry.isDirectory() && !(directory === this.realPath && entry.name === PRIVATE_DIRECTORY))
+        await this.removeEmptyDirectories(signal, path.join(directory, entry.name));
+    if (directory !== this.realPath) await fs.promises.rmdir(directory).catch(unlessGone);
   }
 
   /**
@@ -296,4 +309,9 @@ function unavailable(driver: string, cause: unknown): TieredError {
       retryable: true,
     },
   );
+}
+
+/** Lets a directory pass that somebody has removed, or put something into. */
+function unlessGone(error: unknown): undefined {
+  if (!hasErrno(error, 'ENOENT', ...NOT_EMPTY)) throw error;
 }

@@ -1,5 +1,6 @@
 import type { Patiently } from '../../index/until-free.js';
 import type { Tier } from '@tiered/core';
+import type { IndexHome } from '@tiered/core/driver';
 import { tagOf } from '@tiered/core/internal';
 import type { IndexClient } from '../../index/index-client.js';
 
@@ -43,6 +44,7 @@ export interface CompletingParts {
   readonly client: IndexClient;
   readonly patiently: Patiently;
   readonly tier: Tier;
+  readonly home: IndexHome;
   /** When the machine was started, and the index in which that was recorded. */
   readonly boot: string;
 }
@@ -50,13 +52,14 @@ export interface CompletingParts {
 /**
  * Makes sure that everything on the storage is in the index. That is uncertain if the index is new, or if the
  * machine was started since, because a power cut may have come between. Costs a listing. Until it has ended
- * nothing is placed, because unknown files fill the tier too.
+ * nothing is placed, because unknown files and directories fill the tier too.
  */
 export async function completeIndex(
-  { client, patiently, tier, boot }: CompletingParts,
+  { client, patiently, tier, home, boot }: CompletingParts,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   await deleteUnknown(client, tier, signal);
+  await home.removeEmptyDirectories(signal);
   await patiently(() => client.call('swept', { boot }));
 }
 

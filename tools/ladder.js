@@ -19,8 +19,8 @@ export const LADDER = {
   opentelemetry: ['core', 'prefetch'],
   simulator: ['core', 'tiering', 'prefetch'],
   loader: ['core', 'formats', 'prefetch', 'tiering'],
-  cluster: ['core', 'tiering', 'prefetch'],
-  control: ['core', 'tiering', 'prefetch'],
+  cluster: ['core', 'tiering', 'gateway', 's3-adapter'],
+  control: ['core', 'tiering', 'prefetch', 'cluster'],
   interpose: ['core', 'tiering', 'node-fs-adapter'],
   tiered: [
     'core',

@@ -1,0 +1,2 @@
+/** Several nodes as one cache. */
+export type { MemberRecord } from './member.js';

@@ -1,0 +1,2 @@
+/** Who is there: the contract of registries, and those that need no server. */
+export type { PutOptions, Registry, RegistryEntry } from './registry.js';

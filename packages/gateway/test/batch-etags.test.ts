@@ -1,3 +1,4 @@
+import { loadChecksum } from '@tiered/core/internal';
 import { someBytes } from '@tiered/core/testing';
 import type { ReadEntry } from 'tar/read-entry';
 import { list } from 'tar/list';
@@ -38,7 +39,7 @@ describe('the ETags of a batch', () => {
     expect(await commentsOf(body)).toEqual([
       ['a', a],
       [LONG, long],
-      ['__404__/missing', undefined],
+      ['__404__/missing', '404'],
       ['empty', empty],
       ['a', a],
     ]);
@@ -48,10 +49,25 @@ describe('the ETags of a batch', () => {
     const gateway = await served();
     const bytesOf = async (request: typeof ASKED | undefined) =>
       (await batchOf(gateway, ITEMS, {}, request)).body.byteLength;
-    // The long name needs a header of pax anyway.
-    expect((await bytesOf(ASKED)) - (await bytesOf(undefined))).toBe(3 * 1024);
+    // The long name needs a header of pax anyway. What is missing has one with its status.
+    expect((await bytesOf(ASKED)) - (await bytesOf(undefined))).toBe(4 * 1024);
     const { body } = await batchOf(gateway, ITEMS, {});
     expect((await commentsOf(body)).map(([, comment]) => comment)).toEqual(ITEMS.map(() => undefined));
+  });
+});
+
+describe('the checksums of a batch', () => {
+  it('[X1] stand behind the ETags, for who asks: XXH64 of the bytes, or of the range', async () => {
+    const gateway = await served();
+    const { bytes: sumOf } = await loadChecksum();
+    const items = [{ objname: 'a' }, { objname: LONG, start: 100, length: 50 }, { objname: 'empty' }];
+    const asked = { headers: { ...ASKED.headers, 'x-tiered-sums': '1' } };
+    const { body } = await batchOf(gateway, items, { onob: true }, asked);
+    const sums = (await commentsOf(body)).map(([, comment]) => comment?.split(' ')[1]);
+    const expected = [OBJECTS.a, OBJECTS[LONG]?.subarray(100, 150)].map((bytes) =>
+      sumOf(bytes ?? new Uint8Array()).toString(16),
+    );
+    expect(sums).toEqual([...expected, undefined]);
   });
 });
 

@@ -32,6 +32,7 @@ function opening(hierarchy: Hierarchy) {
     hierarchy,
     prefix: '',
     changing: undefined,
+    fetches: () => true,
     watch,
     memory,
     clock: systemClock,

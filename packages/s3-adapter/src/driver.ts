@@ -13,7 +13,7 @@ import {
   type WriteOptions,
   type WrittenPart,
 } from '@tiered/core/driver';
-import { gathered, memoryFor, notOpenError, readOutcome } from '@tiered/core/internal';
+import { gathered, loadChecksum, memoryFor, notOpenError, readOutcome } from '@tiered/core/internal';
 import { assertAbsent, MOST_IF_ABSENT, tooLargeIfAbsent, writeIfAbsent } from './operations/absent-writes.js';
 import { etagOf, headerOf, lengthOf } from './http/answers.js';
 import { S3Client } from './http/client.js';
@@ -93,7 +93,7 @@ export class S3Driver extends BaseDriver implements MultipartWrites {
     this.#opened = {
       client,
       reader: new RangeReader(client, this.#options.chunk),
-      batches: new BatchReader(client),
+      batches: new BatchReader(client, this.#options.batches === 'only' ? await loadChecksum() : undefined),
       deletes: new Deletes(client, this.#options.clock),
     };
   }
@@ -181,6 +181,10 @@ export class S3Driver extends BaseDriver implements MultipartWrites {
     const { signal } = options;
     const { requests: ranges, join } = inSingleRanges(requests);
     const reads = ranges.map((range) => ({ ...range, objectKey: this.#objectKey(range.key) }));
+    if (batches.isOnly) {
+      const failed = ({ key }: ReadRequest, failure: unknown) => this.explained(failure, 'readMany', key);
+      return join(await batches.readOnly(reads, failed, signal));
+    }
     const readOne = ({ key, target, offset, version }: ReadRequest): Promise<ReadOutcome> =>
       readOutcome(this.readInto(key, target, { offset, version, signal }));
     return join(await batches.readMany(reads, readOne, signal));

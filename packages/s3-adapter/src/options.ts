@@ -63,6 +63,14 @@ export interface S3DriverOptions {
    * uploads. Default: 8 MiB, at which the overhead of a request hardly counts.
    */
   readonly chunk?: ByteSize | undefined;
+  /**
+   * How `readMany` asks a gateway of tiered for ranges. `offered`: together, if the endpoint has said that it
+   * gives many in one answer. What it does not give is read singly, so that outcomes are those of single
+   * reads. `only`: always together, up to 1 MiB each, and each with a checksum of the gateway, which is
+   * verified. What it does not give is an error, and nothing is repeated: for peers, beside whom there is
+   * somebody else to ask. Default: `offered`.
+   */
+  readonly batches?: 'offered' | 'only' | undefined;
   /** Ranges of keys that are listed at the same time, at least 1. Default: 8. */
   readonly listConcurrency?: number | undefined;
   /**
@@ -140,6 +148,7 @@ export function checkedOptions(options: S3DriverOptions): CheckedS3Options {
     proxy: 'environment' as const,
     concurrency: 64,
     listConcurrency: 8,
+    batches: 'offered' as const,
     attempts: Infinity,
     firstAttempts: options.attempts ?? (options.deadlineMs === undefined ? FIRST_ATTEMPTS : Infinity),
     deadlineMs: 60_000,

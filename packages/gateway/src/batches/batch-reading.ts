@@ -1,4 +1,4 @@
-import { onAbort } from '@tiered/core/internal';
+import { loadChecksum, onAbort, type Checksum } from '@tiered/core/internal';
 import type { HierarchyStorage } from '../hierarchy/hierarchy-storage.js';
 import { slowerOf } from '../hierarchy/levels.js';
 import { LEAST_PIECE } from '../hierarchy/piece-memory.js';
@@ -33,6 +33,7 @@ export class BatchReading implements OpenObject {
   readonly #options: StatOptions;
   readonly #ahead: BatchEntry[] = [];
   #from: string | undefined;
+  #checksum: Checksum | undefined;
 
   /**
    * @param storages Buckets by their names.
@@ -54,6 +55,7 @@ export class BatchReading implements OpenObject {
     const ended = new AbortController();
     const stopListening = onAbort(signal, (reason) => ended.abort(reason));
     const items = this.#request.items.values();
+    if (this.#request.withSums) this.#checksum = await loadChecksum();
     try {
       for (;;) {
         this.#lookAhead(items, ended.signal);
@@ -101,21 +103,35 @@ export class BatchReading implements OpenObject {
 
   async *#send(entry: BatchEntry): AsyncGenerator<Uint8Array, void, undefined> {
     const { name } = entry.item;
+    const { keepsOn, withEtags } = this.#request;
     let first: Uint8Array | undefined;
     try {
       first = await entry.next();
     } catch (error) {
-      if (!this.#request.keepsOn || !isOfItem(error)) throw error;
-      yield headerOf({ path: `${MISSING}/${name}`, size: 0, mtime: modifiedOf({}) });
+      if (!keepsOn || !isOfItem(error)) throw error;
+      const comment = withEtags ? String(error.status) : undefined;
+      yield headerOf({ path: `${MISSING}/${name}`, size: 0, mtime: modifiedOf({}), comment });
       return;
     }
     const { object, length } = await entry.found;
-    const etag = this.#request.withEtags ? object.etag : undefined;
-    const header = headerOf({ path: name, size: length, mtime: modifiedOf(object), etag });
+    if (first !== undefined && this.#checksum !== undefined && length <= SMALL)
+      first = await gathered(entry, first, length);
+    const header = headerOf({
+      path: name,
+      size: length,
+      mtime: modifiedOf(object),
+      comment: withEtags ? this.#commentOn(object.etag, first, length) : undefined,
+    });
     this.#from = slowerOf(this.#from, entry.from);
     if (first === undefined) yield header;
     else if (length <= LEAST_PIECE) yield Buffer.concat([header, first, paddingOf(length)]);
     else yield* this.#sendLarge(entry, [header, first], paddingOf(length));
+  }
+
+  /** The ETag, and behind it the checksum, if the bytes are all there. */
+  #commentOn(etag: string, bytes: Uint8Array | undefined, length: number): string {
+    if (this.#checksum === undefined || bytes?.byteLength !== length) return etag;
+    return `${etag} ${this.#checksum.bytes(bytes).toString(16)}`;
   }
 
   async *#sendLarge(
@@ -132,6 +148,19 @@ export class BatchReading implements OpenObject {
   }
 }
 
-function isOfItem(error: unknown): boolean {
+/** All bytes of a small entry, which mostly are its first piece. Pieces are valid until the next one. */
+async function gathered(entry: BatchEntry, first: Uint8Array, length: number): Promise<Uint8Array> {
+  if (first.byteLength === length) return first;
+  const bytes = new Uint8Array(length);
+  bytes.set(first);
+  let filled = first.byteLength;
+  for (let piece = await entry.next(); piece !== undefined; piece = await entry.next()) {
+    bytes.set(piece, filled);
+    filled += piece.byteLength;
+  }
+  return bytes;
+}
+
+function isOfItem(error: unknown): error is S3Error {
   return error instanceof S3Error && OF_ITEM.includes(error.status);
 }

@@ -10,6 +10,9 @@ export const BATCHES_HERE: readonly string[] = ['x-tiered-batch', `/${PATH.bucke
 /** The header of a request for a batch that asks for the ETag of each entry. */
 export const WITH_ETAGS = 'x-tiered-etags';
 
+/** The header that asks for a checksum behind the ETag of each entry: XXH64 of its bytes, in hexadecimal. */
+export const WITH_SUMS = 'x-tiered-sums';
+
 /** What a request for many objects has of those of S3. */
 export interface BatchTarget {
   /** The bucket of items that name none. Empty: each has to name one. */
@@ -33,8 +36,10 @@ export interface BatchRequest {
   readonly items: readonly BatchItem[];
   /** Whether an item that is missing is an empty entry of the answer. Otherwise it is the answer's error. */
   readonly keepsOn: boolean;
-  /** Whether each entry has the ETag of its object. */
+  /** Whether each entry has the ETag of its object, and a missing one the status that it would have alone. */
   readonly withEtags: boolean;
+  /** Whether entries of up to 1 MiB have a checksum too. */
+  readonly withSums: boolean;
 }
 
 /**
@@ -52,6 +57,7 @@ export interface BatchOptions {
   /** Items that there may be. */
   readonly most: number;
   readonly withEtags: boolean;
+  readonly withSums: boolean;
 }
 
 const none = z.literal('').optional();
@@ -85,7 +91,7 @@ const ITEM = z
 export function parseBatch(
   body: Uint8Array,
   target: BatchTarget,
-  { most, withEtags }: BatchOptions,
+  { most, ...beside }: BatchOptions,
 ): BatchRequest {
   const { in: wanted, coer, onob } = parsed(REQUEST, jsonIn(body));
   if (wanted.length > most) throw invalid(`"in" may have ${most} items`);
@@ -95,7 +101,7 @@ export function parseBatch(
     if (from === '') throw invalid('"bucket" of each item is needed, where the path names none');
     return { bucket: from, key, start, length, name: onob ? key : `${from}/${key}` };
   });
-  return { items, keepsOn: coer, withEtags };
+  return { items, keepsOn: coer, ...beside };
 }
 
 function parsed<T>(schema: z.ZodType<T>, value: unknown, before = ''): T {

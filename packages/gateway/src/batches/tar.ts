@@ -15,20 +15,20 @@ export interface TarEntry {
   readonly size: number;
   readonly mtime: Date;
   /** Undefined where nobody asks for it. */
-  readonly etag?: string | undefined;
+  readonly comment?: string | undefined;
 }
 
 /**
- * Makes the header of an entry, or both, if its name, its size or an ETag needs one of pax. The ETag is the
- * `comment` there, which all readers of tar let pass. It costs 1024 bytes.
+ * Makes the header of an entry, or both, if its name, its size or a comment needs one of pax, which costs
+ * 1024 bytes. All readers of tar let a comment pass.
  */
-export function headerOf({ path, size, mtime, etag }: TarEntry): Uint8Array {
+export function headerOf({ path, size, mtime, comment }: TarEntry): Uint8Array {
   const about = { path, size, mtime, mode: 0o644, uid: 0, gid: 0 };
-  const needsPax = etag !== undefined || Buffer.byteLength(path) >= LONG;
+  const needsPax = comment !== undefined || Buffer.byteLength(path) >= LONG;
   const header = new Header({ ...about, path: needsPax ? 'path-in-pax-header' : path, type: 'File' });
   const block = Buffer.alloc(BLOCK);
   if (!header.encode(block) && !needsPax) return block;
-  return Buffer.concat([new Pax(etag === undefined ? about : { ...about, comment: etag }).encode(), block]);
+  return Buffer.concat([new Pax(comment === undefined ? about : { ...about, comment }).encode(), block]);
 }
 
 /** Makes what fills the last block of an entry. */

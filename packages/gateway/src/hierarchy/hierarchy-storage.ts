@@ -60,7 +60,7 @@ export class HierarchyStorage implements ReadStorage<HierarchyObject> {
 
   /** Costs a request to the source for an object that is not known, or changes. */
   async stat(key: string, { signal, onlyIfCached }: StatOptions): Promise<HierarchyObject | undefined> {
-    const { hierarchy, prefix, changing } = this.#parts;
+    const { hierarchy, prefix, changing, fetches } = this.#parts;
     const inner = key.slice(prefix.length);
     if (!key.startsWith(prefix) || inner === '') return undefined;
     const { namespace } = hierarchy;
@@ -73,7 +73,10 @@ export class HierarchyStorage implements ReadStorage<HierarchyObject> {
       const id = namespace.find(inner);
       if (id === ABSENT) return undefined;
       const from = nameOfLevel(hierarchy, hierarchy.placeOf(id)?.level ?? hierarchy.tiers.length);
-      if (onlyIfCached && size > 0 && from === 'source') throw notCached();
+      if (size > 0 && from === 'source') {
+        if (onlyIfCached) throw notCached();
+        if (!fetches(inner, size)) return undefined;
+      }
       const lastModified = modifiedIn(version, hierarchy.source.location);
       return { key: inner, id, version, size, etag: etagOf(version), lastModified, metadata: PLAIN, from };
     } catch (error) {

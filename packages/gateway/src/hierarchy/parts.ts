@@ -21,6 +21,8 @@ export interface StorageParts {
   readonly prefix: string;
   /** Keys of the hierarchy whose objects change. Undefined: none. */
   readonly changing: ChangingKeys | undefined;
+  /** Whether an object that is on no tier is read from the source. */
+  readonly fetches: (key: string, bytes: number) => boolean;
   readonly watch: ReadWatch;
   readonly memory: PieceMemory;
   readonly clock: Clock;

@@ -97,6 +97,7 @@ export class Gateway implements AsyncDisposable {
         hierarchy,
         prefix,
         changing: changingKeysOf(bucket),
+        fetches: bucket.fetches ?? (() => true),
         watch: this.#watch,
         memory: this.#memory,
         clock,

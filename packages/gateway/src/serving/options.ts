@@ -50,6 +50,12 @@ export interface GatewayBucket {
    */
   readonly changing?: readonly string[] | undefined;
   /**
+   * Whether an object that is on no tier is read from the source for a client. Otherwise it is missing (404)
+   * until it is on a tier. For peers, which have the same source. Must be quick, and not throw. Default: it
+   * is read.
+   */
+  readonly fetches?: ((key: string, bytes: number) => boolean) | undefined;
+  /**
    * What clients may write. Needs a hierarchy with `versions: 'refresh'`. Default: nothing, so that writes
    * are refused.
    */

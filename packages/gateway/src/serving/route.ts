@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { BatchReading } from '../batches/batch-reading.js';
-import { asBatch, parseBatch, WITH_ETAGS, type BatchTarget } from '../batches/batch-request.js';
+import { asBatch, parseBatch, WITH_ETAGS, WITH_SUMS, type BatchTarget } from '../batches/batch-request.js';
 import type { HierarchyStorage } from '../hierarchy/hierarchy-storage.js';
 import type { HierarchyWrites } from '../hierarchy/hierarchy-writes.js';
 import type { HierarchyObject } from '../hierarchy/parts.js';
@@ -93,7 +93,8 @@ async function getBatch(
   const body = await parts.body(limits.batchBytes);
   checkHash(body, target.headers, credentials !== undefined);
   const withEtags = target.headers[WITH_ETAGS] !== undefined;
-  const request = parseBatch(body, batch, { most: limits.batchItems, withEtags });
+  const withSums = withEtags && target.headers[WITH_SUMS] !== undefined;
+  const request = parseBatch(body, batch, { most: limits.batchItems, withEtags, withSums });
   return {
     answer: { status: 200, headers: ['Content-Type', 'application/x-tar'], isOfAnyLength: true },
     body: new BatchReading(buckets, request, { signal, onlyIfCached: isOnlyIfCached(target) }),

@@ -3,7 +3,8 @@ import { Parser } from 'tar/parse';
 import type { ReadEntry } from 'tar/read-entry';
 import { headerOf } from '../http/answers.js';
 import type { Sink } from '../http/exchange.js';
-import { wrongAnswer } from '../http/failure.js';
+import type { Checksum } from '@tiered/core/internal';
+import { changed, Failure, wrongAnswer } from '../http/failure.js';
 
 /** A range that is asked for together with others. */
 export interface BatchRead {
@@ -21,6 +22,9 @@ export interface BatchRead {
  */
 const MOST_BESIDE = 4096;
 
+/** Stands before the names of entries that are missing, as AIStore has it. */
+const MISSING = '__404__/';
+
 /**
  * Puts the entries of an answer into the targets of a batch. The answer is a tar with an entry for each read,
  * in their order. An entry that is not exactly what its read asked for is passed over.
@@ -28,15 +32,20 @@ const MOST_BESIDE = 4096;
 export class BatchAnswer implements Sink {
   /** The reads whose targets have all of their bytes. */
   readonly served = new Set<BatchRead>();
+  /** What is wrong with entries that are not what was asked for, as far as they say. */
+  readonly failures = new Map<BatchRead, Failure>();
   readonly #reads: Iterator<BatchRead, undefined>;
+  readonly #checksum: Checksum | undefined;
   readonly #parser: Parser;
   #status = 0;
   /** Bytes that the answer may still have. */
   #left = MOST_BESIDE;
   #isOver = false;
 
-  constructor(reads: readonly BatchRead[]) {
+  /** @param checksum What entries have to come with; undefined if they need none. */
+  constructor(reads: readonly BatchRead[], checksum: Checksum | undefined) {
     this.#reads = reads.values();
+    this.#checksum = checksum;
     for (const { target } of reads) this.#left += target.byteLength + MOST_BESIDE;
     this.#parser = new Parser({
       strict: true,
@@ -75,9 +84,11 @@ export class BatchAnswer implements Sink {
 
   #take(entry: ReadEntry): void {
     const read = this.#reads.next().value;
-    if (read === undefined || this.#isOver || !isOf(entry, read)) {
-      entry.resume();
-      return;
+    if (read === undefined || this.#isOver) return void entry.resume();
+    const failure = failureOf(entry, read);
+    if (failure !== undefined) {
+      if (failure !== OTHER) this.failures.set(read, failure);
+      return void entry.resume();
     }
     const { target } = read;
     let filled = 0;
@@ -85,8 +96,20 @@ export class BatchAnswer implements Sink {
       if (this.#isOver) return;
       target.set(bytes, filled);
       filled += bytes.byteLength;
-      if (filled === target.byteLength) this.served.add(read);
+      if (filled === target.byteLength) this.#came(entry, read);
     });
+  }
+
+  /** All bytes of an entry are in its target. */
+  #came({ extended }: ReadEntry, read: BatchRead): void {
+    const sum = extended?.comment?.split(' ')[1];
+    const isRight = this.#checksum === undefined || this.#checksum.bytes(read.target).toString(16) === sum;
+    if (isRight) this.served.add(read);
+    else
+      this.failures.set(
+        read,
+        wrongAnswer(this.#status, 'BadDigest', 'its checksum is not that of its bytes', false),
+      );
   }
 
   #assertRight(): void {
@@ -98,9 +121,26 @@ export class BatchAnswer implements Sink {
   }
 }
 
-/** Whether an entry has the bytes of a read. One that is missing has another name. */
-function isOf({ type, path, size, extended }: ReadEntry, { objectKey, target, version }: BatchRead): boolean {
-  const etag = extended?.comment;
-  const isVersion = etag !== undefined && (version === undefined || version === etag);
-  return type === 'File' && path === objectKey && size === target.byteLength && isVersion;
+/** An entry that is not what was asked for, and does not say why. */
+const OTHER = wrongAnswer(200, 'OtherEntry', '', false);
+
+/** Why an entry does not have the bytes of a read; undefined if it has them. */
+function failureOf(
+  { type, path, size, extended }: ReadEntry,
+  { objectKey, target, version }: BatchRead,
+): Failure | undefined {
+  const [etag] = extended?.comment?.split(' ', 1) ?? [];
+  if (path === MISSING + objectKey) return etag === '404' ? missing() : OTHER;
+  if (type !== 'File' || path !== objectKey || etag === undefined) return OTHER;
+  if (version !== undefined && version !== etag) return changed(200);
+  return size === target.byteLength ? undefined : OTHER;
+}
+
+function missing(): Failure {
+  return new Failure({
+    status: 404,
+    code: 'NoSuchKey',
+    means: 'TIERED_NOT_FOUND',
+    advice: 'it is not there',
+  });
 }

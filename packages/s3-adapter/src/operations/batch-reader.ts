@@ -1,6 +1,7 @@
 import type { ReadOutcome } from '@tiered/core/driver';
+import type { Checksum } from '@tiered/core/internal';
 import type { S3Client, S3Request } from '../http/client.js';
-import { Failure } from '../http/failure.js';
+import { broken, Failure } from '../http/failure.js';
 import { BatchAnswer, type BatchRead } from './batch-answer.js';
 
 /** Larger ranges are read singly: the request costs little beside their bytes. */
@@ -14,21 +15,37 @@ const LONGEST_KEY = 1024;
 /** Keys that readers of tar do not take for that of a file, or do not read whole. */
 const NOT_IN_TAR = /\/$|\n/;
 
+const NOT_IN_BATCHES = 'it is larger than 1 MiB, or its key cannot be in a batch';
+
+/** What a request has brought. */
+interface Asked extends Pick<BatchAnswer, 'served' | 'failures'> {
+  /** Why reads have not been served that the answer says nothing of. */
+  readonly failure: unknown;
+}
+
 /**
  * Reads small ranges of many objects in one request, from endpoints that say that they give them: GetBatch of
  * AIStore, with ETags.
  */
 export class BatchReader {
   readonly #client: S3Client;
+  readonly #checksum: Checksum | undefined;
   #isRefused = false;
 
-  constructor(client: S3Client) {
+  /** @param checksum If given, all reads are made together, and what comes has to have this checksum. */
+  constructor(client: S3Client, checksum: Checksum | undefined) {
     this.#client = client;
+    this.#checksum = checksum;
   }
 
   /** Whether the endpoint gives batches, as far as its answers told. */
   get isOffered(): boolean {
-    return this.#client.offersBatches && !this.#isRefused;
+    return this.isOnly || (this.#client.offersBatches && !this.#isRefused);
+  }
+
+  /** Whether nothing is read singly. */
+  get isOnly(): boolean {
+    return this.#checksum !== undefined;
   }
 
   /**
@@ -47,32 +64,60 @@ export class BatchReader {
       alone.set(read, await readOne(read));
     };
     const together = async (batch: readonly R[]): Promise<void> => {
-      const served = await this.#ask(batch, signal);
+      const { served } = await this.#ask(batch, signal);
       await Promise.all(batch.filter((read) => !served.has(read)).map(singly));
     };
-    const { batches, others } = inBatches(reads);
+    const { batches, others } = inBatches(reads, 2);
     await Promise.all([...batches.map(together), ...others.map(singly)]);
     return reads.map((read) => alone.get(read) ?? { bytes: read.target.byteLength });
   }
 
-  /** Makes one request, once. Returns the reads that it has served. */
-  async #ask(batch: readonly BatchRead[], signal: AbortSignal | undefined): Promise<ReadonlySet<BatchRead>> {
-    const answer = new BatchAnswer(batch);
-    const request = requestFor(batch);
+  /**
+   * As `readMany`, of ranges of up to 1 MiB, without a read by itself: what a batch does not give is the
+   * failure that the answer tells.
+   * @param explained Makes an error of a failure.
+   */
+  async readOnly<R extends BatchRead>(
+    reads: readonly R[],
+    explained: (read: R, failure: unknown) => unknown,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly ReadOutcome[]> {
+    const outcomes = new Map<R, ReadOutcome>();
+    const { batches, others } = inBatches(reads, 1);
+    for (const read of others)
+      outcomes.set(read, { error: explained(read, broken('NoBatch', NOT_IN_BATCHES)) });
+    const together = async (batch: readonly R[]): Promise<void> => {
+      const { served, failures, failure } = await this.#ask(batch, signal);
+      for (const read of batch) {
+        if (served.has(read)) outcomes.set(read, { bytes: read.target.byteLength });
+        else if (signal?.aborted === true) outcomes.set(read, { error: signal.reason });
+        else outcomes.set(read, { error: explained(read, failures.get(read) ?? failure) });
+      }
+    };
+    await Promise.all(batches.map(together));
+    return reads.map((read) => outcomes.get(read) ?? { bytes: 0 });
+  }
+
+  /** Makes one request, once. */
+  async #ask(batch: readonly BatchRead[], signal: AbortSignal | undefined): Promise<Asked> {
+    const answer = new BatchAnswer(batch, this.#checksum);
+    const request = requestFor(batch, this.isOnly);
+    let failure: unknown = broken('ShortBatch', 'the answer does not have it');
     try {
       await this.#client.once(signal, () => this.#client.send(request, answer, signal));
     } catch (error) {
+      failure = error;
       // An endpoint, or a proxy before it, that does not take such a request will not take the next one.
       if (error instanceof Failure && error.details.status !== undefined && error.details.retryable !== true)
         this.#isRefused = true;
     } finally {
       answer.close();
     }
-    return answer.served;
+    return { served: answer.served, failures: answer.failures, failure };
   }
 }
 
-function requestFor(batch: readonly BatchRead[]): S3Request {
+function requestFor(batch: readonly BatchRead[], withSums: boolean): S3Request {
   const items = batch.map(({ objectKey: objname, offset: start, target: { byteLength: length } }) => ({
     objname,
     start,
@@ -81,7 +126,11 @@ function requestFor(batch: readonly BatchRead[]): S3Request {
   return {
     method: 'GET',
     isBatch: true,
-    headers: { 'content-type': 'application/json', 'x-tiered-etags': '1' },
+    headers: {
+      'content-type': 'application/json',
+      'x-tiered-etags': '1',
+      ...(withSums ? { 'x-tiered-sums': '1' } : {}),
+    },
     // A stream of entries, each with the name of its key, that goes on when one is missing.
     body: Buffer.from(JSON.stringify({ in: items, strm: true, onob: true, coer: true })),
   };
@@ -93,7 +142,8 @@ interface Sorted<R> {
   readonly others: readonly R[];
 }
 
-function inBatches<R extends BatchRead>(reads: readonly R[]): Sorted<R> {
+/** @param least Fewer reads than that are not worth a batch. */
+function inBatches<R extends BatchRead>(reads: readonly R[], least: number): Sorted<R> {
   const batches: R[][] = [];
   let bytes = 0;
   for (const read of reads.filter(fits)) {
@@ -106,10 +156,9 @@ function inBatches<R extends BatchRead>(reads: readonly R[]): Sorted<R> {
       bytes = byteLength;
     }
   }
-  // One alone gains nothing.
-  const alone = batches.filter(({ length }) => length === 1).flat();
+  const alone = batches.filter(({ length }) => length < least).flat();
   return {
-    batches: batches.filter(({ length }) => length > 1),
+    batches: batches.filter(({ length }) => length >= least),
     others: [...reads.filter((read) => !fits(read)), ...alone],
   };
 }

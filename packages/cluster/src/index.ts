@@ -1,2 +1,15 @@
 /** Several nodes as one cache. */
+export {
+  Cluster,
+  type ClusterEvents,
+  type ClusterSourceOptions,
+  type ClusterStats,
+  type PeerStats,
+} from './cluster.js';
+export type { Homes } from './homes/homes.js';
+export type { HomePlan } from './homes/plan-homes.js';
 export type { MemberRecord } from './member.js';
+export type { Member } from './membership/members.js';
+export type { ClusterOptions } from './options.js';
+export type { PeerCounts } from './peers/peer.js';
+export type { PeerReadCounts, PeersDriver } from './peers/peers-driver.js';

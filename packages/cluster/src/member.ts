@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-/** What a member says of itself in the registry. Other versions may add fields. */
-export const memberRecord = z.looseObject({
+/** What a member says of itself in the registry. */
+export const memberRecord = z.object({
   /** The number of the worker, from 0. */
   rank: z.number().int().min(0),
   /** Where it serves others: `http://HOST:PORT`. Empty for a member that does not. */

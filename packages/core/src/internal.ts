@@ -46,3 +46,8 @@ export { ABSENT } from './namespace/metadata-container.js';
 export { closeFor, openFor } from './driver/open-drivers.js';
 export { gathered, readOutcome } from './driver/helpers.js';
 export { NOTHING_PLACED, sourceChanged } from './placement/placement.js';
+export { TierHealth } from './tier/tier.js';
+export { Allowance } from './decorators/hedging/allowance.js';
+export { HedgedRead, type HedgeHost } from './decorators/hedging/hedged-read.js';
+export { LateWatch } from './decorators/hedging/late-watch.js';
+export { Latencies } from './decorators/hedging/latencies.js';

@@ -236,6 +236,12 @@ export class TierHealth {
     return wasOut;
   }
 
+  /** As `failed`, after a fault that needs no second one to be believed. */
+  failedForCertain(): number | undefined {
+    this.#faultsInARow = Math.max(this.#faultsInARow, FAULTS_UNTIL_OUT - 1);
+    return this.failed();
+  }
+
   /**
    * Notes that an operation failed. Returns the pause in milliseconds if that took the tier out of service.
    * @param hung Whether the operation did not end by itself. Then the pauses are longer, and begin with the

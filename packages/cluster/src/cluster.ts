@@ -1,0 +1,323 @@
+import { randomUUID } from 'node:crypto';
+import os from 'node:os';
+import type { Hierarchy, StorageDriver } from '@tiered/core';
+import { configError, invariant, SafeEmitter } from '@tiered/core/internal';
+import { Gateway } from '@tiered/gateway';
+import type { PlacementPolicy } from '@tiered/tiering';
+import { MovedHomes, type Homes } from './homes/homes.js';
+import { PlanHomes, type HomePlan } from './homes/plan-homes.js';
+import { RendezvousHomes } from './homes/rendezvous.js';
+import { Members, type Member } from './membership/members.js';
+import { checkedOptions, type CheckedOptions, type ClusterOptions } from './options.js';
+import { ACCESS_KEY, BUCKET, Peer, type PeerCounts } from './peers/peer.js';
+import { PeersDriver, type PeerReadCounts } from './peers/peers-driver.js';
+import { RoomOf } from './serving/room-of.js';
+
+/** What a cluster tells of. */
+export interface ClusterEvents {
+  /** Workers came, went or changed: those that are there now, this one left out. */
+  members: (members: readonly Member[]) => void;
+  /** A peer is left alone for a while, because it failed or its bytes were wrong. */
+  peerOut: (event: { readonly rank: number; readonly retryInMs: number; readonly error: unknown }) => void;
+  /** A peer is asked again. */
+  peerBack: (event: { readonly rank: number }) => void;
+  /** The registry cannot be reached. All go on with the members that they know. */
+  registryLost: (event: { readonly error: unknown }) => void;
+  /** The registry can be reached again. */
+  registryFound: () => void;
+}
+
+/** A peer, and what came of asking it since it is known. */
+export interface PeerStats extends PeerCounts {
+  readonly rank: number;
+  readonly url: string;
+  /** False while it is left alone. */
+  readonly isAsked: boolean;
+}
+
+/** What a worker knows of its cluster, and what it read below its own tiers. */
+export interface ClusterStats extends PeerReadCounts {
+  readonly rank: number;
+  /** Workers that are there, with this one. */
+  readonly members: number;
+  readonly perPeer: readonly PeerStats[];
+}
+
+/** Options of `Cluster.source`. */
+export interface ClusterSourceOptions {
+  /**
+   * Who keeps what, from the seed. All workers must have the same. Default: none, so that hashing names a home for
+   * each object.
+   */
+  readonly plan?: HomePlan | undefined;
+}
+
+/**
+ * The workers of a training as one cache (HDMLP, section 5). What this worker's tiers miss is read from the worker
+ * that keeps it, and from the source only if nobody does.
+ *
+ * Every worker knows who keeps what without a message: from a plan that follows from the seed, or by hashing. A
+ * worker that is asked for an object which it keeps, and does not have yet, fetches it for both. So the source
+ * gives each byte once to the whole cluster. A worker that is asked for anything else answers from its tiers, or
+ * not at all. So no request goes on to a third worker, and nobody waits for a circle.
+ *
+ * A peer that is down, slow or wrong fails no read: the source is read. A peer is left alone for a while after
+ * repeated failures, and at once after wrong bytes. While the registry is lost, members are remembered.
+ */
+export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposable {
+  readonly #options: CheckedOptions;
+  readonly #members: Members;
+  readonly #peers = new Map<number, Peer>();
+  /** Peers that were replaced or left, on their way to be closed. */
+  readonly #closing = new Set<Promise<void>>();
+  /** Those of now, without the former ones. */
+  #present: Homes | undefined;
+  #homes: Homes = NOBODY;
+  #plan: HomePlan | undefined;
+  #ranks = '';
+  #driver: PeersDriver | undefined;
+  #serving: Gateway | undefined;
+  #closed: Promise<void> | undefined;
+
+  /**
+   * Takes a rank among the workers.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, for workers that agree on something
+   * else, the difference named, and for a rank that another worker keeps; `TIERED_UNAVAILABLE` if the registry
+   * cannot be reached. Abort rejects with `signal.reason`.
+   */
+  static async join(options: ClusterOptions): Promise<Cluster> {
+    const cluster = new Cluster(checkedOptions(options));
+    try {
+      await cluster.#join();
+      return cluster;
+    } catch (error) {
+      await cluster.close();
+      throw error;
+    }
+  }
+
+  private constructor(options: CheckedOptions) {
+    super();
+    this.#options = options;
+    const { registry, ttlMs, goneAfterMs, clock } = options;
+    this.#members = new Members({
+      registry,
+      owner: randomUUID(),
+      ttlMs,
+      goneAfterMs,
+      clock,
+      onChange: () => void this.#changed(),
+      onRegistry: (error) =>
+        error === undefined ? this.emit('registryFound') : this.emit('registryLost', { error }),
+    });
+  }
+
+  async #join(): Promise<void> {
+    const { agreed, rank, signal, size } = this.#options;
+    const record = {
+      url: '',
+      share: false,
+      agreed: { ...agreed, ...(size === undefined ? {} : { size: `${size}` }) },
+    };
+    await this.#members.join(record, rank, signal);
+    await this.#changed();
+  }
+
+  /** The number of this worker. */
+  get rank(): number {
+    return this.#members.rank;
+  }
+
+  /** The other workers that are there. */
+  get members(): readonly Member[] {
+    return [...this.#members.others.values()];
+  }
+
+  /** Where peers reach this worker, while it serves. */
+  get endpoint(): string | undefined {
+    return this.#serving?.endpoint;
+  }
+
+  /**
+   * Makes the source that all workers share, for the hierarchy of this worker. Its identity is that of the driver.
+   * @param driver The source itself, which all workers can read.
+   * @throws TieredError `TIERED_CONFIG_INVALID` if there is one already: a cluster is of one dataset.
+   */
+  source(driver: StorageDriver, { plan }: ClusterSourceOptions = {}): PeersDriver {
+    if (this.#driver !== undefined)
+      throw configError('source', 'one source for each cluster', 'a second one');
+    const { lateAfterMs, clock } = this.#options;
+    if (plan !== undefined) this.usePlan(plan);
+    this.#driver = new PeersDriver(driver, { peersOf: (key) => this.#peersOf(key), lateAfterMs, clock });
+    return this.#driver;
+  }
+
+  /**
+   * Goes by another plan from now on, such as the one of a training that has more workers or fewer now. Workers
+   * that keep an object by the present one are asked before its new home.
+   */
+  usePlan(plan: HomePlan): void {
+    this.#plan = plan;
+    this.#move(new PlanHomes(plan));
+  }
+
+  /**
+   * Makes a policy for a worker that shares without a plan: it keeps the objects whose home it is, where `inner`
+   * says, and leaves the others to their homes. A worker that does not share keeps what `inner` says. With a plan, use
+   * `frequency`.
+   */
+  policy(inner: PlacementPolicy): PlacementPolicy {
+    if (!this.#options.share) return inner;
+    return {
+      ...inner,
+      name: `${inner.name}, of its own`,
+      place: (object, tiers) => (this.#isHome(object.key) ? inner.place(object, tiers) : undefined),
+    };
+  }
+
+  /**
+   * Lets peers read from a hierarchy until it is closed, or the cluster is. They get what is on its tiers, and what
+   * it is the home of. Needs `share`; does nothing without.
+   * @param hierarchy Open, with `source` as its source.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for an address that cannot be; Node's own error for a taken port.
+   */
+  async serve(hierarchy: Hierarchy): Promise<void> {
+    const { share, host, port, token, clock } = this.#options;
+    invariant(this.#serving === undefined, 'a cluster serves one hierarchy');
+    if (!share) return;
+    const room = new RoomOf(hierarchy, clock);
+    const fetches = (key: string, bytes: number) => this.#isHome(key) && room.has(bytes);
+    this.#serving = await Gateway.start({
+      buckets: { [BUCKET]: { hierarchy, fetches } },
+      credentials: token === undefined ? undefined : { accessKeyId: ACCESS_KEY, secretAccessKey: token },
+      host,
+      port,
+      clock,
+    });
+    hierarchy.once('closed', () => void this.#stopServing());
+    await this.#members.tell({ url: this.#advertised(this.#serving.endpoint), share: true });
+  }
+
+  /** Returns what was read, and of whom. Cheap. */
+  stats(): ClusterStats {
+    const nothing = { reads: 0, bytes: 0 };
+    const counts = this.#driver?.counts ?? { peers: nothing, source: nothing, inVain: 0, late: 0 };
+    return {
+      ...counts,
+      rank: this.rank,
+      members: this.#members.others.size + 1,
+      perPeer: [...this.#peers.values()].map((peer) => ({
+        rank: peer.rank,
+        url: peer.url,
+        isAsked: peer.isAsked,
+        ...peer.counts,
+      })),
+    };
+  }
+
+  /**
+   * Leaves: serves nobody, asks nobody, and takes its record from the registry, as far as that can be reached. The
+   * driver goes on with the source. Idempotent.
+   */
+  close(): Promise<void> {
+    return (this.#closed ??= this.#close());
+  }
+
+  /** Calls `close`, at the end of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    await this.#serving?.close();
+    await this.#members.leave();
+    for (const peer of this.#peers.values()) this.#drop(peer);
+    await Promise.all(this.#closing);
+  }
+
+  async #stopServing(): Promise<void> {
+    if (this.#closed !== undefined) return;
+    await this.#members.tell({ url: '', share: false });
+    await this.#serving?.close();
+  }
+
+  /** This worker is the one to fetch an object for all. */
+  #isHome(key: string): boolean {
+    return this.#homes.of(key).at(-1) === this.rank;
+  }
+
+  #peersOf(key: string): readonly Peer[] {
+    const peers: Peer[] = [];
+    for (const rank of this.#homes.of(key)) {
+      const peer = this.#peers.get(rank);
+      if (peer?.isAsked === true) peers.push(peer);
+    }
+    return peers;
+  }
+
+  /** Others came, went or changed. */
+  async #changed(): Promise<void> {
+    for (const [rank, peer] of this.#peers) {
+      const member = this.#members.others.get(rank);
+      if (member?.share !== true || member.url !== peer.url) this.#drop(peer);
+    }
+    for (const { rank, url, share } of this.#members.others.values())
+      if (share && url !== '' && !this.#peers.has(rank)) this.#peers.set(rank, this.#peerAt(rank, url));
+    await this.#rehome();
+    this.emit('members', this.members);
+  }
+
+  /** Finds homes among those who are there, if there is no plan. */
+  async #rehome(): Promise<void> {
+    const { size, share } = this.#options;
+    const others = this.members.filter((member) => member.share).map(({ rank }) => rank);
+    const ranks =
+      size === undefined
+        ? [...others, ...(share ? [this.rank] : [])]
+        : Array.from({ length: size }, (_, rank) => rank);
+    const named = ranks.toSorted((a, b) => a - b).join();
+    if (this.#plan !== undefined || named === this.#ranks) return;
+    this.#ranks = named;
+    this.#move(await RendezvousHomes.among(ranks));
+  }
+
+  /** The homes of before are asked first, until the next change. */
+  #move(homes: Homes): void {
+    const former = this.#present;
+    this.#present = homes;
+    this.#homes = former === undefined ? homes : new MovedHomes(former, homes);
+  }
+
+  #peerAt(rank: number, url: string): Peer {
+    const { token, deadlineMs, clock } = this.#options;
+    return new Peer({
+      rank,
+      url,
+      token,
+      deadlineMs,
+      clock,
+      onOut: (retryInMs, error) => this.emit('peerOut', { rank, retryInMs, error }),
+      onBack: () => this.emit('peerBack', { rank }),
+    });
+  }
+
+  #drop(peer: Peer): void {
+    this.#peers.delete(peer.rank);
+    const closing = peer.close().finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
+  }
+
+  #advertised(endpoint: string): string {
+    const { host, advertise } = this.#options;
+    if (advertise !== undefined) return advertise;
+    if (host !== '0.0.0.0' && host !== '::') return endpoint;
+    const networks = Object.values(os.networkInterfaces()).flatMap((addresses) => addresses ?? []);
+    const address = networks.find(({ internal, family }) => !internal && family === 'IPv4')?.address;
+    if (address === undefined)
+      throw configError('advertise', 'the URL of this worker, as it has no network', 'none');
+    return `http://${address}:${new URL(endpoint).port}`;
+  }
+}
+
+/** Homes before anybody is known. */
+const NOBODY: Homes = { of: () => [] };

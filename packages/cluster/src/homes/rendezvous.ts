@@ -1,0 +1,42 @@
+import { loadChecksum, type Checksum } from '@tiered/core/internal';
+import type { Homes } from './homes.js';
+
+/**
+ * Rendezvous hashing (Thaler and Ravishankar, 1998): each worker has a weight for each key, and the largest is
+ * the home. All workers get equal shares. When one comes or goes, only the objects that it gets, or had, have
+ * another home. Costs a hash of the key and a multiplication for each worker: 1,024 workers take some 2 us.
+ */
+export class RendezvousHomes implements Homes {
+  readonly #ranks: Uint32Array;
+  readonly #checksum: Checksum;
+
+  private constructor(ranks: readonly number[], checksum: Checksum) {
+    this.#ranks = Uint32Array.from(ranks);
+    this.#checksum = checksum;
+  }
+
+  /** @param ranks The workers that keep objects, in any order. */
+  static async among(ranks: readonly number[]): Promise<RendezvousHomes> {
+    return new RendezvousHomes(ranks, await loadChecksum());
+  }
+
+  of(key: string): readonly number[] {
+    const hash = this.#checksum.text(key);
+    let [home, most] = [-1, -1];
+    for (const rank of this.#ranks) {
+      const weight = weightOf(hash, rank);
+      // Among equal weights the lowest rank, so that the order of the list does not count.
+      if (weight < most || (weight === most && rank > home)) continue;
+      [home, most] = [rank, weight];
+    }
+    return home === -1 ? [] : [home];
+  }
+}
+
+/** A number of 32 bits that depends on all bits of both: the finalizer of MurmurHash3. */
+export function weightOf(hash: number, rank: number): number {
+  let mixed = hash ^ Math.imul(rank + 1, 0x9e3779b1);
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+}

@@ -1,0 +1,210 @@
+import { isTieredError, TieredError, type Clock } from '@tiered/core';
+import { configError } from '@tiered/core/internal';
+import { memberRecord, slotOf, type MemberRecord } from '../member.js';
+import type { Registry } from '../registry/registry.js';
+
+/** A record is renewed so many times while it lives, so that one lost renewal does not count. */
+const RENEWALS = 3;
+/** Milliseconds from a hint to a look. */
+const HINTS_MS = 100;
+
+/** Another worker of the cluster. */
+export interface Member extends MemberRecord {
+  /** The process; another one may take its rank later. */
+  readonly owner: string;
+  /** When the registry last had its record, on the clock. */
+  readonly seenAt: number;
+}
+
+/** What membership needs. */
+export interface MembersParts {
+  readonly registry: Registry;
+  /** This process. */
+  readonly owner: string;
+  readonly ttlMs: number;
+  /** Milliseconds after which a worker without a record counts as gone for good. */
+  readonly goneAfterMs: number;
+  readonly clock: Clock;
+  /** Told after others came, went or changed. */
+  readonly onChange: () => void;
+  /** Told when the registry cannot be reached, and when it can again (undefined). */
+  readonly onRegistry: (error: unknown) => void;
+}
+
+/**
+ * Who is there, as the registry said last. When the registry is lost, everybody stays who they are. A worker
+ * whose record is gone stays a member for a while: it may be the registry that forgot it, and requests find
+ * out soon whether it answers.
+ */
+export class Members {
+  readonly #parts: MembersParts;
+  readonly #others = new Map<number, Member>();
+  readonly #ended = new AbortController();
+  /** Wakes the loop before its time. */
+  #wake: () => void = () => undefined;
+  #own: MemberRecord | undefined;
+  #isLost = false;
+  #running: Promise<void> | undefined;
+  #stopWatching: (() => void) | undefined;
+
+  constructor(parts: MembersParts) {
+    this.#parts = parts;
+  }
+
+  /** This worker's number. */
+  get rank(): number {
+    return this.#own?.rank ?? -1;
+  }
+
+  /** The other workers, by rank. */
+  get others(): ReadonlyMap<number, Member> {
+    return this.#others;
+  }
+
+  /**
+   * Takes a rank, and learns who is there.
+   * @param rank Undefined: the lowest one that is free.
+   * @throws TieredError `TIERED_CONFIG_INVALID` if others agree on something else, or if another worker keeps the
+   * rank for as long as a record lives; `TIERED_UNAVAILABLE` if the registry cannot be reached.
+   */
+  async join(
+    record: Omit<MemberRecord, 'rank'>,
+    rank: number | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const { registry } = this.#parts;
+    await registry.open({ signal });
+    await this.#look(signal);
+    for (const other of this.#others.values()) assertAgreed(record.agreed, other);
+    await (rank === undefined ? this.#takeFree(record, signal) : this.#takeRank({ ...record, rank }, signal));
+    await this.#look(signal);
+    this.#stopWatching = registry.watch(() => this.#wake());
+    this.#running = this.#run();
+  }
+
+  /** Tells others something new of this worker. */
+  async tell(news: Partial<MemberRecord>): Promise<void> {
+    if (this.#own === undefined) return;
+    this.#own = { ...this.#own, ...news };
+    await this.#renew(true, this.#ended.signal);
+  }
+
+  /** Leaves the registry, as far as it can be reached, and closes it. */
+  async leave(): Promise<void> {
+    this.#ended.abort(new Error('The worker has left.'));
+    this.#stopWatching?.();
+    this.#wake();
+    await this.#running;
+    const { registry, owner } = this.#parts;
+    if (this.#own !== undefined) await registry.leave(slotOf(this.rank), owner, {}).catch(() => undefined);
+    await registry.close();
+  }
+
+  async #takeFree(record: Omit<MemberRecord, 'rank'>, signal: AbortSignal | undefined): Promise<void> {
+    for (let rank = 0; ; rank++)
+      if (!this.#others.has(rank) && (await this.#take({ ...record, rank }, signal))) return;
+  }
+
+  /** A worker that was killed holds its rank until its record has expired. */
+  async #takeRank(record: MemberRecord, signal: AbortSignal | undefined): Promise<void> {
+    const { clock, ttlMs } = this.#parts;
+    for (const until = clock.now() + 2 * ttlMs; ;) {
+      if (await this.#take(record, signal)) return;
+      if (clock.now() >= until) throw configError('rank', 'one that no other worker has', record.rank);
+      await clock.sleep(ttlMs / RENEWALS, signal);
+    }
+  }
+
+  async #take(record: MemberRecord, signal: AbortSignal | undefined): Promise<boolean> {
+    const { registry, owner, ttlMs } = this.#parts;
+    const isTaken = await registry.put({ slot: slotOf(record.rank), owner, record }, { ttlMs, signal });
+    if (isTaken) this.#own = record;
+    return isTaken;
+  }
+
+  /** Renews the record in time, and looks who is there then, and soon after a hint. */
+  async #run(): Promise<void> {
+    const { clock, ttlMs } = this.#parts;
+    const { signal } = this.#ended;
+    for (let renewAt = clock.now() + ttlMs / RENEWALS; !signal.aborted;) {
+      const isHinted = await this.#hint(renewAt - clock.now());
+      // Many hints are one look.
+      if (isHinted) await clock.sleep(HINTS_MS, signal, { background: true }).catch(() => undefined);
+      if (signal.aborted) return;
+      const isDue = clock.now() >= renewAt;
+      if (isDue) renewAt = clock.now() + ttlMs / RENEWALS;
+      await this.#renew(isDue, signal);
+    }
+  }
+
+  /** Waits for a hint; false if none came in time. */
+  async #hint(ms: number): Promise<boolean> {
+    const hinted = new AbortController();
+    this.#wake = () => hinted.abort(new Error('Somebody came or went.'));
+    await this.#parts.clock.sleep(ms, hinted.signal, { background: true }).catch(() => undefined);
+    return hinted.signal.aborted;
+  }
+
+  async #renew(isDue: boolean, signal: AbortSignal): Promise<void> {
+    const { onRegistry } = this.#parts;
+    try {
+      if (isDue && this.#own !== undefined && !(await this.#take(this.#own, signal)))
+        throw replaced(this.rank);
+      await this.#look(signal);
+      if (this.#isLost) onRegistry(undefined);
+      this.#isLost = false;
+    } catch (error) {
+      if (signal.aborted) return;
+      // Its calls reject so in operation. Anything else is a bug, of ours or of the registry's author.
+      if (!isTieredError(error)) throw error;
+      if (!this.#isLost) onRegistry(error);
+      this.#isLost = true;
+    }
+  }
+
+  async #look(signal: AbortSignal | undefined): Promise<void> {
+    const { registry, owner, clock, goneAfterMs, onChange } = this.#parts;
+    const now = clock.now();
+    let isChanged = false;
+    for (const entry of await registry.all({ signal })) {
+      const { success, data } = memberRecord.safeParse(entry.record);
+      // A registry may have records of others: of a control plane, or of a later version.
+      if (!success || entry.owner === owner || slotOf(data.rank) !== entry.slot) continue;
+      if (data.rank === this.rank) continue;
+      const known = this.#others.get(data.rank);
+      isChanged ||= known === undefined || !isSame(known, { ...data, owner: entry.owner });
+      this.#others.set(data.rank, { ...data, owner: entry.owner, seenAt: now });
+    }
+    for (const [rank, { seenAt }] of this.#others) {
+      if (now - seenAt < goneAfterMs && rank !== this.rank) continue;
+      this.#others.delete(rank);
+      isChanged = true;
+    }
+    if (isChanged) onChange();
+  }
+}
+
+function isSame(known: Member, { owner, url, share }: Pick<Member, 'owner' | 'url' | 'share'>): boolean {
+  return known.owner === owner && known.url === url && known.share === share;
+}
+
+/** @throws TieredError `TIERED_CONFIG_INVALID` that names the difference. */
+function assertAgreed(own: Readonly<Record<string, string>>, { rank, agreed }: Member): void {
+  for (const field of new Set([...Object.keys(own), ...Object.keys(agreed)])) {
+    if (own[field] === agreed[field]) continue;
+    throw configError(
+      `agreed.${field}`,
+      `${JSON.stringify(agreed[field]) ?? 'none'}, as worker ${rank} of this cluster has it`,
+      own[field],
+    );
+  }
+}
+
+/** This process was away for so long that another one has its rank. */
+function replaced(rank: number): TieredError {
+  return new TieredError(
+    'TIERED_UNAVAILABLE',
+    `Another worker has taken rank ${rank}. This one goes on without being asked; start it anew to join again.`,
+    { retryable: true },
+  );
+}

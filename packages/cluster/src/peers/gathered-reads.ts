@@ -1,0 +1,148 @@
+import { TieredError, type Clock, type StorageDriver } from '@tiered/core';
+import type { ReadOutcome, ReadRequest } from '@tiered/core/driver';
+import { LateWatch } from '@tiered/core/internal';
+import { WantedRead, type WantedRange } from './wanted-read.js';
+
+/** The largest range that a batch may have. Larger ones are several. */
+const PIECE = 2 ** 20;
+/** Ranges, and bytes, of one request. One that breaks costs these at most. */
+const MOST_RANGES = 256;
+const MOST_BYTES = 4 * 2 ** 20;
+/** Requests under way at a peer. What is wanted meanwhile waits, and goes together. */
+const REQUESTS = 2;
+
+/** The peer, and for how long it is waited for. */
+export interface GatheredReadsParts {
+  /** Takes batches of ranges of up to 1 MiB. */
+  readonly driver: StorageDriver;
+  readonly clock: Clock;
+  /** Milliseconds until a request is given up. */
+  readonly deadlineMs: number;
+  /** Told of the outcomes of each request. Those that somebody else ended are not among them. */
+  readonly onOutcomes: (outcomes: readonly ReadOutcome[]) => void;
+}
+
+/** Some of the reads that wait, and the pieces that they are asked for in. */
+interface Batch {
+  readonly reads: readonly WantedRead[];
+  readonly end: AbortController;
+  waiting: number;
+}
+
+/**
+ * Reads ranges from one peer, many in a request: those that are wanted in one turn of the event loop, and those
+ * that come while its requests are under way. So a small sample costs a share of a request.
+ *
+ * A request reads into memory of its own, as large as what its callers wait for. So an abort, and the deadline,
+ * let a caller go at once, and nothing is written into memory that it has back.
+ */
+export class GatheredReads {
+  readonly #parts: GatheredReadsParts;
+  readonly #watch: LateWatch;
+  #queue: WantedRead[] = [];
+  #underWay = 0;
+  #isTurning = false;
+
+  constructor(parts: GatheredReadsParts) {
+    this.#parts = parts;
+    this.#watch = new LateWatch(parts.clock);
+  }
+
+  /**
+   * Resolves to all bytes of the range, or rejects as the driver does; with `TIERED_DEADLINE` if its request
+   * was not answered in time. An abort rejects at once, and ends a request that nobody waits for any more.
+   */
+  read(range: WantedRange): Promise<Uint8Array> {
+    const read = new WantedRead(range);
+    if (!read.isOver) this.#queue.push(read);
+    this.#gather();
+    return read.bytes;
+  }
+
+  /** Sends what is wanted once this turn is over. */
+  #gather(): void {
+    if (this.#isTurning || this.#underWay >= REQUESTS) return;
+    this.#isTurning = true;
+    void this.#parts.clock.turn().then(() => {
+      this.#isTurning = false;
+      this.#send();
+    });
+  }
+
+  #send(): void {
+    while (this.#underWay < REQUESTS) {
+      const reads = this.#take();
+      if (reads.length === 0) return;
+      this.#underWay += 1;
+      void this.#ask(reads).then(() => {
+        this.#underWay -= 1;
+        this.#send();
+      });
+    }
+  }
+
+  /** As many as one request may have, in their order; one at least. */
+  #take(): WantedRead[] {
+    this.#queue = this.#queue.filter(({ isOver }) => !isOver);
+    let [count, ranges, bytes] = [0, 0, 0];
+    for (const { range } of this.#queue) {
+      ranges += Math.ceil(range.length / PIECE);
+      bytes += range.length;
+      if (count > 0 && (ranges > MOST_RANGES || bytes > MOST_BYTES)) break;
+      count += 1;
+    }
+    return this.#queue.splice(0, count);
+  }
+
+  async #ask(reads: readonly WantedRead[]): Promise<void> {
+    const { driver, deadlineMs, onOutcomes } = this.#parts;
+    const batch: Batch = { reads, end: new AbortController(), waiting: reads.length };
+    for (const read of reads) read.onLeft = () => this.#left(batch);
+    const stopWatching = this.#watch.after(deadlineMs, () => this.#late(batch));
+    const asked = reads.map(({ range }) => inPieces(range));
+    const outcomes = await driver.readMany(
+      asked.flatMap(({ requests }) => requests),
+      { signal: batch.end.signal },
+    );
+    stopWatching();
+    if (!batch.end.signal.aborted) onOutcomes(outcomes);
+    let at = 0;
+    for (const [index, { bytes, requests }] of asked.entries()) {
+      const own = outcomes.slice(at, (at += requests.length));
+      const failed = own.find((outcome) => 'error' in outcome);
+      const read = reads[index];
+      if (read === undefined || read.isOver) continue;
+      if (failed === undefined) read.give(bytes);
+      else read.fail('error' in failed ? failed.error : undefined);
+    }
+  }
+
+  #left(batch: Batch): void {
+    batch.waiting -= 1;
+    if (batch.waiting === 0) batch.end.abort(new Error('Nobody waits for it any more.'));
+  }
+
+  #late(batch: Batch): void {
+    const { driver, deadlineMs, onOutcomes } = this.#parts;
+    const error = new TieredError(
+      'TIERED_DEADLINE',
+      `${driver.name} has not answered within ${deadlineMs} ms.`,
+      { driver: driver.name, operation: 'readMany', retryable: true },
+    );
+    batch.end.abort(error);
+    onOutcomes([{ error }]);
+    for (const read of batch.reads) if (!read.isOver) read.fail(error);
+  }
+}
+
+/** The requests for a range, which fill its memory. */
+function inPieces({ key, offset, length, etag }: WantedRange): {
+  readonly bytes: Uint8Array;
+  readonly requests: readonly ReadRequest[];
+} {
+  const bytes = new Uint8Array(length);
+  const requests: ReadRequest[] = [];
+  for (let at = 0; at < length; at += PIECE)
+    requests.push({ key, offset: offset + at, target: bytes.subarray(at, at + PIECE), version: etag });
+  return { bytes, requests };
+}

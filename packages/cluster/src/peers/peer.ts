@@ -1,0 +1,142 @@
+import { isTieredError, type Clock } from '@tiered/core';
+import type { ReadOutcome } from '@tiered/core/driver';
+import { TierHealth } from '@tiered/core/internal';
+import { S3Driver } from '@tiered/s3-adapter';
+import { GatheredReads } from './gathered-reads.js';
+import type { WantedRange } from './wanted-read.js';
+
+/** The name under which every member serves its hierarchy. */
+export const BUCKET = 'objects';
+/** The access key id between members. What is secret is the token. */
+export const ACCESS_KEY = 'tiered-peer';
+
+/** A body that comes slower than that is a failure: a peer that drips holds readers. */
+const LEAST_BYTES_PER_SECOND = 256 * 1024;
+/** Connections to a peer. Two requests are under way, and one may be ending. */
+const CONNECTIONS = 4;
+
+/** What came of the reads of one peer. */
+export interface PeerCounts {
+  /** Reads that it has answered with the bytes. */
+  readonly reads: number;
+  readonly bytes: number;
+  /** Reads of objects that it does not have, and does not fetch: wrong guesses. */
+  readonly missed: number;
+  /** Reads of objects that it has another version of. */
+  readonly changed: number;
+  /** Reads whose bytes did not have their checksum. */
+  readonly damaged: number;
+  /** Reads that failed: it was down, too slow, or broke off. */
+  readonly failed: number;
+}
+
+/** What a peer is made of. */
+export interface PeerOptions {
+  readonly rank: number;
+  readonly url: string;
+  /** Undefined: requests are not signed. */
+  readonly token: string | undefined;
+  readonly deadlineMs: number;
+  readonly clock: Clock;
+  /** Told when it is left alone for a while. */
+  readonly onOut: (retryInMs: number, error: unknown) => void;
+  /** Told when it is asked again. */
+  readonly onBack: () => void;
+}
+
+/**
+ * Another worker, and how it is. After three failures in a row it is left alone, for a second at first and up
+ * to a minute later, and at once if its bytes were wrong. Then the first request decides.
+ */
+export class Peer {
+  readonly rank: number;
+  readonly url: string;
+  readonly #options: PeerOptions;
+  readonly #driver: S3Driver;
+  readonly #health: TierHealth;
+  readonly #reads: GatheredReads;
+  readonly #counts = { reads: 0, bytes: 0, missed: 0, changed: 0, damaged: 0, failed: 0 };
+  readonly #opening: Promise<void>;
+
+  constructor(options: PeerOptions) {
+    const { rank, url, token, deadlineMs, clock } = options;
+    this.rank = rank;
+    this.url = url;
+    this.#options = options;
+    this.#driver = new S3Driver({
+      bucket: BUCKET,
+      endpoint: url,
+      pathStyle: true,
+      region: 'us-east-1',
+      proxy: 'none',
+      credentials: token === undefined ? 'anonymous' : { accessKeyId: ACCESS_KEY, secretAccessKey: token },
+      concurrency: CONNECTIONS,
+      attempts: 1,
+      deadlineMs,
+      timeoutMs: deadlineMs,
+      leastBytesPerSecond: LEAST_BYTES_PER_SECOND,
+      batches: 'only',
+      clock,
+    });
+    this.#health = new TierHealth(clock);
+    const onOutcomes = (outcomes: readonly ReadOutcome[]) => this.#note(outcomes);
+    this.#reads = new GatheredReads({ driver: this.#driver, clock, deadlineMs, onOutcomes });
+    // Sends nothing.
+    this.#opening = this.#driver.open({});
+  }
+
+  /** Whether it is worth asking now. */
+  get isAsked(): boolean {
+    return this.#health.inService;
+  }
+
+  get counts(): PeerCounts {
+    return { ...this.#counts };
+  }
+
+  /**
+   * Reads a range. Rejects with `TIERED_NOT_FOUND` if it does not keep the object, and as the driver does.
+   * Within the deadline, whatever the peer does.
+   */
+  async read(range: WantedRange): Promise<Uint8Array> {
+    await this.#opening;
+    try {
+      const bytes = await this.#reads.read(range);
+      this.#counts.reads += 1;
+      this.#counts.bytes += bytes.byteLength;
+      return bytes;
+    } catch (error) {
+      if (range.signal?.aborted !== true) this.#count(error);
+      throw error;
+    }
+  }
+
+  /** Ends its connections. Reads under way fail. */
+  async close(): Promise<void> {
+    await this.#opening;
+    await this.#driver.close();
+  }
+
+  #count(error: unknown): void {
+    if (isTieredError(error, 'TIERED_NOT_FOUND')) this.#counts.missed += 1;
+    else if (isTieredError(error, 'TIERED_SOURCE_CHANGED')) this.#counts.changed += 1;
+    else if (isTieredError(error, 'TIERED_DATA_CORRUPT')) this.#counts.damaged += 1;
+    else this.#counts.failed += 1;
+  }
+
+  /** One request has ended. It counts once, whatever it asked for. */
+  #note(outcomes: readonly ReadOutcome[]): void {
+    const failures = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []));
+    const faults = failures.filter((error) => !isTieredError(error, 'TIERED_NOT_FOUND'));
+    const [fault] = faults;
+    if (fault === undefined) {
+      if (this.#health.succeeded()) this.#options.onBack();
+      return;
+    }
+    const damage = faults.find((error) => isTieredError(error, 'TIERED_DATA_CORRUPT'));
+    // An answer that has some of the objects is from a peer that works.
+    if (damage === undefined && faults.length < outcomes.length) return;
+    const retryInMs = damage === undefined ? this.#health.failed() : this.#health.failedForCertain();
+    if (retryInMs !== undefined) this.#options.onOut(retryInMs, damage ?? fault);
+  }
+}

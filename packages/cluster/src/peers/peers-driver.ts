@@ -1,0 +1,162 @@
+import { isTieredError, type Clock, type StorageDriver } from '@tiered/core';
+
+import {
+  InterceptingDriver,
+  type DriverCall,
+  type ReadIntoOptions,
+  type ReadOptions,
+} from '@tiered/core/driver';
+import { Allowance, HedgedRead, LateWatch, memoryFor, type HedgeHost } from '@tiered/core/internal';
+import { etagOf } from '@tiered/gateway/internal';
+import type { Peer } from './peer.js';
+
+/** Second requests to the source, as a share of the reads of peers. */
+const HEDGES = 0.05;
+/** Bytes that they may bring at a time. */
+const HEDGED_BYTES = 64 * 2 ** 20;
+
+/** What a driver around a source knows of the cluster. */
+export interface PeersDriverParts {
+  /** The peers that may have an object, in the order in which they are asked. */
+  readonly peersOf: (key: string) => readonly Peer[];
+  /** Milliseconds after which a read that a peer has not answered is asked of the source as well. */
+  readonly lateAfterMs: number;
+  readonly clock: Clock;
+}
+
+/** What was read below the tiers of a worker, since it joined. */
+export interface PeerReadCounts {
+  /** From peers: reads, and their bytes. */
+  readonly peers: { readonly reads: number; readonly bytes: number };
+  /** From the source: reads, and their bytes. */
+  readonly source: { readonly reads: number; readonly bytes: number };
+  /** Reads that peers were asked for and the source gave: they did not have the object, or failed. */
+  readonly inVain: number;
+  /** Reads of peers that were late, and asked of the source as well. Their bytes are not in `source` if the peer
+   * was first. */
+  readonly late: number;
+}
+
+/**
+ * The source as the workers of a cluster share it: what a peer keeps is read from that peer. A peer that does
+ * not have its object yet fetches it for both. What no peer gives is read from the source, so a peer can make
+ * no read fail.
+ *
+ * A read is of the version that it asks for: the peer compares it. Reads without a version take what the peer
+ * has. Bytes of peers come with a checksum. Everything else, such as `stat` and `list`, is the source's.
+ */
+export class PeersDriver extends InterceptingDriver {
+  readonly #parts: PeersDriverParts;
+  readonly #allowance: Allowance;
+  readonly #host: HedgeHost;
+  /** Hedged requests that nobody waits for but `close`. */
+  readonly #ending = new Set<Promise<unknown>>();
+  readonly #counts = {
+    peers: { reads: 0, bytes: 0 },
+    source: { reads: 0, bytes: 0 },
+    inVain: 0,
+  };
+
+  constructor(source: StorageDriver, parts: PeersDriverParts) {
+    super(source);
+    this.#parts = parts;
+    const { clock } = parts;
+    this.#allowance = new Allowance(HEDGES, HEDGED_BYTES, () => clock.now());
+    this.#host = {
+      clock,
+      allowance: this.#allowance,
+      watch: new LateWatch(clock),
+      outlives: (requests) => {
+        this.#ending.add(requests);
+        void requests.then(() => this.#ending.delete(requests));
+      },
+    };
+  }
+
+  get counts(): PeerReadCounts {
+    const { peers, source, inVain } = this.#counts;
+    return { peers: { ...peers }, source: { ...source }, inVain, late: this.#allowance.counts.hedges };
+  }
+
+  override async read(key: string, options: ReadOptions): Promise<Uint8Array> {
+    if (this.#parts.peersOf(key).length === 0) {
+      const bytes = await this.inner.read(key, options);
+      this.#cameFromSource(bytes.byteLength);
+      return bytes;
+    }
+    const target = memoryFor(options.length, key);
+    return target.subarray(0, await this.readInto(key, target, options));
+  }
+
+  override async readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
+    options.signal?.throwIfAborted();
+    const peers = target.byteLength === 0 ? [] : this.#parts.peersOf(key);
+    for (const peer of peers) {
+      const count = await this.#fromPeer(peer, key, target, options);
+      if (count !== undefined) return count;
+    }
+    if (peers.length > 0) this.#counts.inVain += 1;
+    const count = await this.inner.readInto(key, target, options);
+    this.#cameFromSource(count);
+    return count;
+  }
+
+  override async close(): Promise<void> {
+    await Promise.all(this.#ending);
+    await super.close();
+  }
+
+  protected override intercept<T>(call: DriverCall<T>): Promise<T> {
+    return call.proceed();
+  }
+
+  /** Undefined if the peer did not give the bytes. */
+  async #fromPeer(
+    peer: Peer,
+    key: string,
+    target: Uint8Array,
+    { offset, version, signal }: ReadIntoOptions,
+  ): Promise<number | undefined> {
+    const length = target.byteLength;
+    const etag = version === undefined ? undefined : etagOf(version);
+    const read = new HedgedRead<number>(
+      {
+        bytes: length,
+        signal,
+        isIntoMemory: false,
+        first: async (until) => {
+          const bytes = await peer.read({ key, offset, length, etag, signal: until });
+          // Nothing is written once the source has answered.
+          until?.throwIfAborted();
+          target.set(bytes);
+          this.#counts.peers.reads += 1;
+          this.#counts.peers.bytes += length;
+          return length;
+        },
+        second: (until) => this.inner.read(key, { offset, length, version, signal: until }),
+        agrees: () => true,
+        resultOf: (bytes) => {
+          this.#cameFromSource(bytes.byteLength);
+          target.set(bytes);
+          return bytes.byteLength;
+        },
+      },
+      this.#parts.lateAfterMs,
+      this.#host,
+    );
+    try {
+      return await read.run();
+    } catch (error) {
+      if (signal?.aborted === true) throw error;
+      if (!isTieredError(error)) throw error;
+      return undefined;
+    } finally {
+      this.#allowance.earn();
+    }
+  }
+
+  #cameFromSource(bytes: number): void {
+    this.#counts.source.reads += 1;
+    this.#counts.source.bytes += bytes;
+  }
+}

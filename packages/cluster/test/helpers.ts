@@ -1,0 +1,82 @@
+import { Hierarchy, MemoryDriver, systemClock, type Clock, type StorageDriver } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
+import { someBytes } from '@tiered/core/testing';
+import { firstFit, PlacementHandler } from '@tiered/tiering';
+import { onTestFinished } from 'vitest';
+import { Cluster, type ClusterOptions, type HomePlan } from '../src/index.js';
+import { MemoryRecords, MemoryRegistry } from '../src/registry/memory-registry.js';
+
+export type Objects = ReadonlyMap<string, Uint8Array>;
+
+/** Objects of random bytes, whose sizes differ. */
+export function objectsOf(count: number, bytes = 20_000): Objects {
+  return new Map(Array.from({ length: count }, (_, i) => [`d${i % 3}/o${i}`, someBytes(bytes + i, i)]));
+}
+
+export async function sourceOf(objects: Objects): Promise<MemoryDriver> {
+  const source = new MemoryDriver({ name: 'source' });
+  for (const [key, bytes] of objects) await source.write(key, bytes, { size: bytes.byteLength });
+  return source;
+}
+
+/** A worker: its cluster, its hierarchy, and what it reads from the source. */
+export interface Worker {
+  readonly cluster: Cluster;
+  readonly hierarchy: Hierarchy;
+  /** Bytes that it has read from the source. */
+  readonly sourceBytes: () => number;
+  readonly close: () => Promise<void>;
+}
+
+export interface WorkerOptions extends Partial<ClusterOptions> {
+  readonly source: StorageDriver;
+  readonly records: MemoryRecords;
+  readonly quota?: string;
+  readonly plan?: HomePlan;
+  readonly clock?: Clock;
+}
+
+/** Starts a worker with a tier in memory. It ends with the test. */
+export async function worker({
+  source,
+  records,
+  quota = '64MiB',
+  plan,
+  ...options
+}: WorkerOptions): Promise<Worker> {
+  const clock = options.clock ?? systemClock;
+  const cluster = await Cluster.join({ registry: new MemoryRegistry(records), clock, ...options });
+  const counted = new MetricsDriver(source);
+  const hierarchy = new Hierarchy({
+    source: cluster.source(counted, { plan }),
+    tiers: quota === '0' ? [] : [{ driver: new MemoryDriver(), quota }],
+    placement: new PlacementHandler({ policy: cluster.policy(firstFit) }),
+  });
+  await hierarchy.open();
+  await cluster.serve(hierarchy);
+  const close = async () => {
+    await hierarchy.close();
+    await cluster.close();
+  };
+  onTestFinished(close);
+  const sourceBytes = () => {
+    const { read, readInto } = counted.metrics().operations;
+    return (read?.bytes ?? 0) + (readInto?.bytes ?? 0);
+  };
+  return { cluster, hierarchy, sourceBytes, close };
+}
+
+/** Workers that all know each other. */
+export async function workers(count: number, options: Omit<WorkerOptions, 'records'>): Promise<Worker[]> {
+  const records = new MemoryRecords(options.clock ?? systemClock);
+  const all: Worker[] = [];
+  for (let rank = 0; rank < count; rank++) all.push(await worker({ ...options, records, size: count }));
+  await Promise.all(all.map(({ cluster }) => knowing(cluster, count - 1)));
+  return all;
+}
+
+/** Resolves once a worker can ask so many others. */
+export async function knowing(cluster: Cluster, count: number): Promise<void> {
+  while (cluster.stats().perPeer.length !== count)
+    await new Promise<void>((resolve) => cluster.once('members', () => resolve()));
+}

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import os from 'node:os';
 import type { Hierarchy, StorageDriver } from '@tiered/core';
-import { configError, invariant, SafeEmitter } from '@tiered/core/internal';
+import { configError, invariant, loadChecksum, SafeEmitter } from '@tiered/core/internal';
 import { Gateway } from '@tiered/gateway';
 import type { PlacementPolicy } from '@tiered/tiering';
-import { MovedHomes, type Homes } from './homes/homes.js';
+import { MovedHomes, type HashOf, type Homes } from './homes/homes.js';
 import { PlanHomes, type HomePlan } from './homes/plan-homes.js';
 import { RendezvousHomes } from './homes/rendezvous.js';
 import { Members, type Member } from './membership/members.js';
@@ -46,26 +46,27 @@ export interface ClusterStats extends PeerReadCounts {
 /** Options of `Cluster.source`. */
 export interface ClusterSourceOptions {
   /**
-   * Who keeps what, from the seed. All workers must have the same. Default: none, so that hashing names a home for
-   * each object.
+   * Who keeps what, from the seed. All workers must have the same. Default: none, so that hashing names a
+   * home for each object.
    */
   readonly plan?: HomePlan | undefined;
 }
 
 /**
- * The workers of a training as one cache (HDMLP, section 5). What this worker's tiers miss is read from the worker
- * that keeps it, and from the source only if nobody does.
+ * The workers of a training as one cache (HDMLP, section 5). What this worker's tiers miss is read from the
+ * worker that keeps it, and from the source only if nobody does.
  *
- * Every worker knows who keeps what without a message: from a plan that follows from the seed, or by hashing. A
- * worker that is asked for an object which it keeps, and does not have yet, fetches it for both. So the source
- * gives each byte once to the whole cluster. A worker that is asked for anything else answers from its tiers, or
- * not at all. So no request goes on to a third worker, and nobody waits for a circle.
+ * Every worker knows who keeps what without a message: from a plan that follows from the seed, or by hashing.
+ * A worker that is asked for an object which it keeps, and does not have yet, fetches it for both. So the
+ * source gives each byte once to the whole cluster. A worker that is asked for anything else answers from its
+ * tiers, or not at all. So no request goes on to a third worker, and nobody waits for a circle.
  *
- * A peer that is down, slow or wrong fails no read: the source is read. A peer is left alone for a while after
- * repeated failures, and at once after wrong bytes. While the registry is lost, members are remembered.
+ * A peer that is down, slow or wrong fails no read: the source is read. A peer is left alone for a while
+ * after repeated failures, and at once after wrong bytes. While the registry is lost, members are remembered.
  */
 export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposable {
   readonly #options: CheckedOptions;
+  readonly #hashOf: HashOf;
   readonly #members: Members;
   readonly #peers = new Map<number, Peer>();
   /** Peers that were replaced or left, on their way to be closed. */
@@ -81,12 +82,13 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
 
   /**
    * Takes a rank among the workers.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, for workers that agree on something
-   * else, the difference named, and for a rank that another worker keeps; `TIERED_UNAVAILABLE` if the registry
-   * cannot be reached. Abort rejects with `signal.reason`.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, for workers that agree on
+   * something else, the difference named, and for a rank that another worker keeps; `TIERED_UNAVAILABLE` if
+   * the registry cannot be reached. Abort rejects with `signal.reason`.
    */
   static async join(options: ClusterOptions): Promise<Cluster> {
-    const cluster = new Cluster(checkedOptions(options));
+    const { text } = await loadChecksum();
+    const cluster = new Cluster(checkedOptions(options), text);
     try {
       await cluster.#join();
       return cluster;
@@ -96,9 +98,10 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     }
   }
 
-  private constructor(options: CheckedOptions) {
+  private constructor(options: CheckedOptions, hashOf: HashOf) {
     super();
     this.#options = options;
+    this.#hashOf = hashOf;
     const { registry, ttlMs, goneAfterMs, clock } = options;
     this.#members = new Members({
       registry,
@@ -106,7 +109,7 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
       ttlMs,
       goneAfterMs,
       clock,
-      onChange: () => void this.#changed(),
+      onChange: () => this.#changed(),
       onRegistry: (error) =>
         error === undefined ? this.emit('registryFound') : this.emit('registryLost', { error }),
     });
@@ -120,7 +123,7 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
       agreed: { ...agreed, ...(size === undefined ? {} : { size: `${size}` }) },
     };
     await this.#members.join(record, rank, signal);
-    await this.#changed();
+    this.#changed();
   }
 
   /** The number of this worker. */
@@ -139,7 +142,8 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
   }
 
   /**
-   * Makes the source that all workers share, for the hierarchy of this worker. Its identity is that of the driver.
+   * Makes the source that all workers share, for the hierarchy of this worker. Its identity is that of the
+   * driver.
    * @param driver The source itself, which all workers can read.
    * @throws TieredError `TIERED_CONFIG_INVALID` if there is one already: a cluster is of one dataset.
    */
@@ -153,18 +157,18 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
   }
 
   /**
-   * Goes by another plan from now on, such as the one of a training that has more workers or fewer now. Workers
-   * that keep an object by the present one are asked before its new home.
+   * Goes by another plan from now on, such as the one of a training that has more workers or fewer now.
+   * Workers that keep an object by the present one are asked before its new home.
    */
   usePlan(plan: HomePlan): void {
     this.#plan = plan;
-    this.#move(new PlanHomes(plan));
+    this.#move(new PlanHomes(plan, this.#hashOf));
   }
 
   /**
-   * Makes a policy for a worker that shares without a plan: it keeps the objects whose home it is, where `inner`
-   * says, and leaves the others to their homes. A worker that does not share keeps what `inner` says. With a plan, use
-   * `frequency`.
+   * Makes a policy for a worker that shares without a plan: it keeps the objects whose home it is, where
+   * `inner` says, and leaves the others to their homes. A worker that does not share keeps what `inner` says.
+   * With a plan, use `frequency`.
    */
   policy(inner: PlacementPolicy): PlacementPolicy {
     if (!this.#options.share) return inner;
@@ -176,10 +180,11 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
   }
 
   /**
-   * Lets peers read from a hierarchy until it is closed, or the cluster is. They get what is on its tiers, and what
-   * it is the home of. Needs `share`; does nothing without.
+   * Lets peers read from a hierarchy until it is closed, or the cluster is. They get what is on its tiers,
+   * and what it is the home of. Needs `share`; does nothing without.
    * @param hierarchy Open, with `source` as its source.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for an address that cannot be; Node's own error for a taken port.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for an address that cannot be; Node's own error for a taken
+   * port.
    */
   async serve(hierarchy: Hierarchy): Promise<void> {
     const { share, host, port, token, clock } = this.#options;
@@ -216,8 +221,8 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
   }
 
   /**
-   * Leaves: serves nobody, asks nobody, and takes its record from the registry, as far as that can be reached. The
-   * driver goes on with the source. Idempotent.
+   * Leaves: serves nobody, asks nobody, and takes its record from the registry, as far as that can be
+   * reached. The driver goes on with the source. Idempotent.
    */
   close(): Promise<void> {
     return (this.#closed ??= this.#close());
@@ -256,19 +261,19 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
   }
 
   /** Others came, went or changed. */
-  async #changed(): Promise<void> {
+  #changed(): void {
     for (const [rank, peer] of this.#peers) {
       const member = this.#members.others.get(rank);
       if (member?.share !== true || member.url !== peer.url) this.#drop(peer);
     }
     for (const { rank, url, share } of this.#members.others.values())
       if (share && url !== '' && !this.#peers.has(rank)) this.#peers.set(rank, this.#peerAt(rank, url));
-    await this.#rehome();
+    this.#rehome();
     this.emit('members', this.members);
   }
 
   /** Finds homes among those who are there, if there is no plan. */
-  async #rehome(): Promise<void> {
+  #rehome(): void {
     const { size, share } = this.#options;
     const others = this.members.filter((member) => member.share).map(({ rank }) => rank);
     const ranks =
@@ -278,7 +283,7 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     const named = ranks.toSorted((a, b) => a - b).join();
     if (this.#plan !== undefined || named === this.#ranks) return;
     this.#ranks = named;
-    this.#move(await RendezvousHomes.among(ranks));
+    this.#move(new RendezvousHomes(ranks, this.#hashOf));
   }
 
   /** The homes of before are asked first, until the next change. */

@@ -10,14 +10,14 @@ export interface ClusterOptions {
   /** The number of this worker, from 0, as RANK of torchrun. Default: the lowest one that is free. */
   readonly rank?: number | undefined;
   /**
-   * The number of workers, if it is fixed: then objects have homes among all of them from the start, whoever is
-   * there. Default: those that the registry knows, so that a home is another one when a worker has come, or has
-   * been gone for `goneAfterMs`.
+   * The number of workers, if it is fixed: then objects have homes among all of them from the start, whoever
+   * is there. Default: those that the registry knows, so that a home is another one when a worker has come,
+   * or has been gone for `goneAfterMs`.
    */
   readonly size?: number | undefined;
   /**
-   * The secret of the workers: each request to a peer is signed with it. At least 16 characters. Needed unless
-   * `host` is loopback, where all users of the machine can read without.
+   * The secret of the workers: each request to a peer is signed with it. At least 16 characters. Needed
+   * unless `host` is loopback, where all users of the machine can read without.
    */
   readonly token?: string | undefined;
   /** Whether this worker keeps objects for others. Default: true. */
@@ -37,8 +37,8 @@ export interface ClusterOptions {
    */
   readonly advertise?: string | undefined;
   /**
-   * Milliseconds after which a record expires that is not renewed; it is renewed three times as often. Default:
-   * 10,000. A worker takes the rank of one that was killed after as long.
+   * Milliseconds after which a record expires that is not renewed; it is renewed three times as often.
+   * Default: 10,000. A worker takes the rank of one that was killed after as long.
    */
   readonly ttlMs?: number | undefined;
   /**
@@ -47,8 +47,8 @@ export interface ClusterOptions {
    */
   readonly goneAfterMs?: number | undefined;
   /**
-   * Milliseconds that a peer has for an answer; then the source is read. It may have to fetch the object first.
-   * Default: 5,000.
+   * Milliseconds that a peer has for an answer; then the source is read. It may have to fetch the object
+   * first. Default: 5,000.
    */
   readonly deadlineMs?: number | undefined;
   /**

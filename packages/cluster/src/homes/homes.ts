@@ -1,8 +1,12 @@
+/** The hash of a key, of 32 bits. The same on all workers. */
+export type HashOf = (key: string) => number;
+
 /** Says which worker keeps an object. The same on all workers, without a message. */
 export interface Homes {
   /**
-   * The workers to ask for an object, by rank, in this order; the last one is its home, who fetches it for all.
-   * Empty: nobody keeps it, so whoever needs it reads the source. Called for each read that no tier serves.
+   * The workers to ask for an object, by rank, in this order; the last one is its home, who fetches it for
+   * all. Empty: nobody keeps it, so whoever needs it reads the source. Called for each read that no tier
+   * serves.
    */
   of(key: string): readonly number[];
 }

@@ -1,27 +1,23 @@
-import { loadChecksum, type Checksum } from '@tiered/core/internal';
-import type { Homes } from './homes.js';
+import type { HashOf, Homes } from './homes.js';
 
 /**
- * Rendezvous hashing (Thaler and Ravishankar, 1998): each worker has a weight for each key, and the largest is
- * the home. All workers get equal shares. When one comes or goes, only the objects that it gets, or had, have
- * another home. Costs a hash of the key and a multiplication for each worker: 1,024 workers take some 2 us.
+ * Rendezvous hashing (Thaler and Ravishankar, 1998): each worker has a weight for each key, and the largest
+ * is the home. All workers get equal shares. When one comes or goes, only the objects that it gets, or had,
+ * have another home. Costs a hash of the key and a multiplication for each worker: 1,024 workers take some 2
+ * us.
  */
 export class RendezvousHomes implements Homes {
   readonly #ranks: Uint32Array;
-  readonly #checksum: Checksum;
-
-  private constructor(ranks: readonly number[], checksum: Checksum) {
-    this.#ranks = Uint32Array.from(ranks);
-    this.#checksum = checksum;
-  }
+  readonly #hashOf: HashOf;
 
   /** @param ranks The workers that keep objects, in any order. */
-  static async among(ranks: readonly number[]): Promise<RendezvousHomes> {
-    return new RendezvousHomes(ranks, await loadChecksum());
+  constructor(ranks: readonly number[], hashOf: HashOf) {
+    this.#ranks = Uint32Array.from(ranks);
+    this.#hashOf = hashOf;
   }
 
   of(key: string): readonly number[] {
-    const hash = this.#checksum.text(key);
+    const hash = this.#hashOf(key);
     let [home, most] = [-1, -1];
     for (const rank of this.#ranks) {
       const weight = weightOf(hash, rank);

@@ -64,8 +64,8 @@ export class Members {
   /**
    * Takes a rank, and learns who is there.
    * @param rank Undefined: the lowest one that is free.
-   * @throws TieredError `TIERED_CONFIG_INVALID` if others agree on something else, or if another worker keeps the
-   * rank for as long as a record lives; `TIERED_UNAVAILABLE` if the registry cannot be reached.
+   * @throws TieredError `TIERED_CONFIG_INVALID` if others agree on something else, or if another worker keeps
+   * the rank for as long as a record lives; `TIERED_UNAVAILABLE` if the registry cannot be reached.
    */
   async join(
     record: Omit<MemberRecord, 'rank'>,

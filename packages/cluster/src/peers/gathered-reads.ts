@@ -30,11 +30,11 @@ interface Batch {
 }
 
 /**
- * Reads ranges from one peer, many in a request: those that are wanted in one turn of the event loop, and those
- * that come while its requests are under way. So a small sample costs a share of a request.
+ * Reads ranges from one peer, many in a request: those that are wanted in one turn of the event loop, and
+ * those that come while its requests are under way. So a small sample costs a share of a request.
  *
- * A request reads into memory of its own, as large as what its callers wait for. So an abort, and the deadline,
- * let a caller go at once, and nothing is written into memory that it has back.
+ * A request reads into memory of its own, as large as what its callers wait for. So an abort, and the
+ * deadline, let a caller go at once, and nothing is written into memory that it has back.
  */
 export class GatheredReads {
   readonly #parts: GatheredReadsParts;

@@ -32,8 +32,8 @@ export interface PeerReadCounts {
   readonly source: { readonly reads: number; readonly bytes: number };
   /** Reads that peers were asked for and the source gave: they did not have the object, or failed. */
   readonly inVain: number;
-  /** Reads of peers that were late, and asked of the source as well. Their bytes are not in `source` if the peer
-   * was first. */
+  /**
+   */
   readonly late: number;
 }
 

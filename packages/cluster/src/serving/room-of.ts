@@ -4,8 +4,8 @@ import type { Clock, Hierarchy } from '@tiered/core';
 const HOLDS_MS = 100;
 
 /**
- * Whether a hierarchy has room for another object: some tier has as many bytes left, or has made room before. A
- * worker without room does not fetch for others, whose bytes it would only pass through.
+ * Whether a hierarchy has room for another object: some tier has as many bytes left, or has made room before.
+ * A worker without room does not fetch for others, whose bytes it would only pass through.
  */
 export class RoomOf {
   readonly #hierarchy: Hierarchy;

@@ -87,8 +87,8 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
    * the registry cannot be reached. Abort rejects with `signal.reason`.
    */
   static async join(options: ClusterOptions): Promise<Cluster> {
-    const { text } = await loadChecksum();
-    const cluster = new Cluster(checkedOptions(options), text);
+    const checksum = await loadChecksum();
+    const cluster = new Cluster(checkedOptions(options), (key) => checksum.text(key));
     try {
       await cluster.#join();
       return cluster;

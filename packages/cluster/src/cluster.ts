@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import os from 'node:os';
 import type { Hierarchy, StorageDriver } from '@tiered/core';
-import { configError, invariant, loadChecksum, SafeEmitter } from '@tiered/core/internal';
+import { configError, invariant, loadChecksum, onAbort, SafeEmitter } from '@tiered/core/internal';
 import { Gateway } from '@tiered/gateway';
 import type { PlacementPolicy } from '@tiered/tiering';
 import { MovedHomes, type HashOf, type Homes } from './homes/homes.js';
@@ -116,13 +116,9 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
   }
 
   async #join(): Promise<void> {
-    const { agreed, rank, signal, size } = this.#options;
-    const record = {
-      url: '',
-      share: false,
-      agreed: { ...agreed, ...(size === undefined ? {} : { size: `${size}` }) },
-    };
-    await this.#members.join(record, rank, signal);
+    const { agreed, rank, signal, size, share } = this.#options;
+    const all = size === undefined ? agreed : { ...agreed, size: String(size) };
+    await this.#members.join({ url: '', share, plan: this.#planId, agreed: all }, rank, signal);
     this.#changed();
   }
 
@@ -158,11 +154,47 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
 
   /**
    * Goes by another plan from now on, such as the one of a training that has more workers or fewer now.
-   * Workers that keep an object by the present one are asked before its new home.
+   * Workers that keep an object by the present one are asked before its new home. Others are told, see
+   * `gathered`.
    */
   usePlan(plan: HomePlan): void {
     this.#plan = plan;
     this.#move(new PlanHomes(plan, this.#hashOf));
+    // The next renewal tells it, if this one fails.
+    void this.#members.tell({ plan: this.#planId });
+  }
+
+  /**
+   * Waits for the others: until all of `size` workers serve, and follow the plan that this one does. A worker
+   * that begins before reads from the source what others would have fetched for it.
+   * @returns Whether they are all there; false once `timeoutMs` have passed. Without `size` it is true at
+   * once. Abort rejects with `signal.reason`.
+   */
+  async gathered({
+    timeoutMs,
+    signal,
+  }: {
+    timeoutMs: number;
+    signal?: AbortSignal | undefined;
+  }): Promise<boolean> {
+    const { size = 0, clock } = this.#options;
+    const areAllThere = () =>
+      this.members.filter(({ url, share, plan }) => (url !== '' || !share) && plan === this.#planId).length >=
+      size - 1;
+    const ended = new AbortController();
+    const stopListening = onAbort(signal, (reason) => ended.abort(reason));
+    const look = () => {
+      if (areAllThere()) ended.abort(new Error('All are there.'));
+    };
+    this.on('members', look);
+    try {
+      if (!areAllThere()) await clock.sleep(timeoutMs, ended.signal).catch(() => undefined);
+      signal?.throwIfAborted();
+      return areAllThere();
+    } finally {
+      stopListening();
+      this.off('members', look);
+    }
   }
 
   /**
@@ -200,7 +232,7 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
       clock,
     });
     hierarchy.once('closed', () => void this.#stopServing());
-    await this.#members.tell({ url: this.#advertised(this.#serving.endpoint), share: true });
+    await this.#members.tell({ url: this.#advertised(this.#serving.endpoint) });
   }
 
   /** Returns what was read, and of whom. Cheap. */
@@ -242,8 +274,12 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
 
   async #stopServing(): Promise<void> {
     if (this.#closed !== undefined) return;
-    await this.#members.tell({ url: '', share: false });
+    await this.#members.tell({ url: '' });
     await this.#serving?.close();
+  }
+
+  get #planId(): string {
+    return this.#plan === undefined ? '' : (this.#plan.id ?? 'plan');
   }
 
   /** This worker is the one to fetch an object for all. */

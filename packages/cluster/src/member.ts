@@ -4,10 +4,12 @@ import { z } from 'zod';
 export const memberRecord = z.object({
   /** The number of the worker, from 0. */
   rank: z.number().int().min(0),
-  /** Where it serves others: `http://HOST:PORT`. Empty for a member that does not. */
+  /** Where it serves others: `http://HOST:PORT`. Empty while it does not. */
   url: z.string().max(2048),
-  /** Whether others may ask it for objects. */
+  /** Whether it keeps objects for others. */
   share: z.boolean(),
+  /** The plan that it follows; empty without one. */
+  plan: z.string().max(64).default(''),
   /** What all members have to agree on, each as text: the dataset, the seed, the plan. */
   agreed: z.record(z.string(), z.string()).default({}),
 });

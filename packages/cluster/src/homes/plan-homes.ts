@@ -8,6 +8,8 @@ export interface HomePlan {
   readonly plan: Pick<ClusterPlan, 'holders'>;
   /** The number of the sample that an object is in the plan; undefined for one without. */
   readonly sampleOf: (key: string) => number | undefined;
+  /** Tells plans apart: a digest of at most 64 characters, the same on all workers. Default: `plan`. */
+  readonly id?: string | undefined;
 }
 
 /**

@@ -184,8 +184,8 @@ export class Members {
   }
 }
 
-function isSame(known: Member, { owner, url, share }: Pick<Member, 'owner' | 'url' | 'share'>): boolean {
-  return known.owner === owner && known.url === url && known.share === share;
+function isSame(known: Member, now: Omit<Member, 'seenAt'>): boolean {
+  return (['owner', 'url', 'share', 'plan'] as const).every((field) => known[field] === now[field]);
 }
 
 /** @throws TieredError `TIERED_CONFIG_INVALID` that names the difference. */

@@ -69,8 +69,8 @@ export function frequencyPlan(options: FrequencyPlanOptions): Uint8Array {
   return plan;
 }
 
-/** Room for so many bytes of samples. */
-function roomOf(quota: number, sizes: ArrayLike<number>): PlanRoom {
+/** Room for so many bytes of samples. For one plan. */
+export function roomOf(quota: number, sizes: ArrayLike<number>): PlanRoom {
   let free = quota;
   return {
     take: (sample) => {

@@ -9,10 +9,12 @@ export {
 export { fillOrder, type FillOrderOptions } from './fill-order.js';
 export {
   frequencyPlan,
+  roomOf,
   savedMsBy,
   UNPLANNED,
   type FrequencyPlanOptions,
   type PlanRoom,
 } from './frequency-plan.js';
 export { bytesWithRoom, roomsOf, type NumberedObjects } from './plan-rooms.js';
+export { sharedPlan, type SharingWorker } from './shared-plan.js';
 export { TierSpace, tierSpaces, type SpaceObject, type SpaceOptions } from './tier-space.js';

@@ -10,7 +10,7 @@ import { RendezvousHomes } from './homes/rendezvous.js';
 import { Members, type Member } from './membership/members.js';
 import { checkedOptions, type CheckedOptions, type ClusterOptions } from './options.js';
 import { ACCESS_KEY, BUCKET, Peer, type PeerCounts } from './peers/peer.js';
-import { PeersDriver, type PeerReadCounts } from './peers/peers-driver.js';
+import { PeersDriver, type AskedPeer, type PeerReadCounts } from './peers/peers-driver.js';
 import { RoomOf } from './serving/room-of.js';
 
 /** What a cluster tells of. */
@@ -158,6 +158,8 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
    * `gathered`.
    */
   usePlan(plan: HomePlan): void {
+    // Nothing was placed by hashing, if this is the first plan.
+    if (this.#plan === undefined) this.#present = undefined;
     this.#plan = plan;
     this.#move(new PlanHomes(plan, this.#hashOf));
     // The next renewal tells it, if this one fails.
@@ -223,7 +225,9 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     invariant(this.#serving === undefined, 'a cluster serves one hierarchy');
     if (!share) return;
     const room = new RoomOf(hierarchy, clock);
-    const fetches = (key: string, bytes: number) => this.#isHome(key) && room.has(bytes);
+    // A plan has counted the room.
+    const fetches = (key: string, bytes: number) =>
+      this.#isHome(key) && (this.#plan !== undefined || room.has(bytes));
     this.#serving = await Gateway.start({
       buckets: { [BUCKET]: { hierarchy, fetches } },
       credentials: token === undefined ? undefined : { accessKeyId: ACCESS_KEY, secretAccessKey: token },
@@ -287,13 +291,14 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     return this.#homes.of(key).at(-1) === this.rank;
   }
 
-  #peersOf(key: string): readonly Peer[] {
-    const peers: Peer[] = [];
-    for (const rank of this.#homes.of(key)) {
+  #peersOf(key: string): readonly AskedPeer[] {
+    const asked: AskedPeer[] = [];
+    const homes = this.#homes.of(key);
+    for (const [index, rank] of homes.entries()) {
       const peer = this.#peers.get(rank);
-      if (peer?.isAsked === true) peers.push(peer);
+      if (peer?.isAsked === true) asked.push({ peer, isHome: index === homes.length - 1 });
     }
-    return peers;
+    return asked;
   }
 
   /** Others came, went or changed. */

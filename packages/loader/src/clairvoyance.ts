@@ -1,7 +1,9 @@
 import type { Clock, Hierarchy } from '@tiered/core';
+import { configError } from '@tiered/core/internal';
 import { placeInOrder, type FillCounts, type PlanFollower } from '@tiered/tiering';
 import { fillOrder, frequencyPlan, roomsOf, savedMsBy } from '@tiered/tiering/plans';
 import type { Parts } from './order/parts.js';
+import { planOfRanks, type PlanUser, type RankPlan } from './plan-of-ranks.js';
 import { hierarchyOf, readsOf } from './reading/reads-of-job.js';
 import type { Job } from './reading/planner.js';
 
@@ -15,6 +17,12 @@ export interface ClairvoyantOptions {
    * which `tiered warmup` goes by as well. What this process has read so far does not count.
    */
   readonly savedMs?: ((bytes: number) => number) | undefined;
+  /**
+   * The cluster of the ranks, whose source the hierarchy reads. Then all of them have one plan: each object
+   * has a place somewhere before it has two (`sharedPlan`), and `savedMs` means nothing. All ranks must have
+   * tiers with the same room. Default: this rank keeps what it reads most often itself.
+   */
+  readonly cluster?: PlanUser | undefined;
 }
 
 /** What clairvoyance did so far. */
@@ -50,10 +58,13 @@ export class Clairvoyant {
   #filled: FillCounts | undefined;
   #error: unknown;
 
-  /** @throws TieredError `TIERED_CONFIG_INVALID` for parts of several hierarchies. */
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for parts of several hierarchies, or another rank. */
   constructor(parts: ClairvoyantParts) {
     this.#parts = parts;
     this.#hierarchy = hierarchyOf(parts.parts);
+    const { cluster, job } = parts;
+    if (cluster !== undefined && cluster.rank !== job.rank)
+      throw configError('clairvoyant.cluster', `a worker of rank ${job.rank}, as the loader`, cluster.rank);
     this.#planned = this.#plan();
     this.#planned.catch(() => undefined);
   }
@@ -75,13 +86,11 @@ export class Clairvoyant {
   }
 
   async #plan(): Promise<void> {
-    const { savedMs = savedMsBy(this.#hierarchy.model), policy, parts, job, clock, signal } = this.#parts;
+    const { policy, signal } = this.#parts;
     const { namespace } = this.#hierarchy;
-    const { frequency, first } = await readsOf(parts, job, clock, signal);
-    const sizes = Float64Array.from(frequency, (_, id) => namespace.sizeOf(id));
-    const quotas = await roomsOf(this.#hierarchy.tiers, namespace);
-    const plan = frequencyPlan({ frequency, first, sizes, quotas, savedMs });
+    const { plan, first, announce } = await this.#rankPlan();
     policy.follow({ plan, sampleOf: (key) => namespace.find(key) });
+    await announce?.();
     const order = fillOrder({ plan, first });
     const keys = function* () {
       for (const id of order) yield namespace.keyOf(id);
@@ -93,5 +102,16 @@ export class Clairvoyant {
         if (!signal.aborted) this.#error = error;
       },
     );
+  }
+
+  async #rankPlan(): Promise<RankPlan> {
+    const { savedMs = savedMsBy(this.#hierarchy.model), parts, job, clock, signal, cluster } = this.#parts;
+    const hierarchy = this.#hierarchy;
+    if (cluster !== undefined) return planOfRanks({ hierarchy, parts, job, cluster, clock, signal });
+    const { namespace, tiers } = hierarchy;
+    const { frequency, first } = await readsOf(parts, job, clock, signal);
+    const sizes = Float64Array.from(frequency, (_, id) => namespace.sizeOf(id));
+    const quotas = await roomsOf(tiers, namespace);
+    return { plan: frequencyPlan({ frequency, first, sizes, quotas, savedMs }), first };
   }
 }

@@ -18,6 +18,7 @@ export {
   type Transform,
 } from './batches/functions.js';
 export { type Clairvoyance, type ClairvoyantOptions } from './clairvoyance.js';
+export { type PlanUser } from './plan-of-ranks.js';
 export { DataLoader } from './data-loader.js';
 export { DerivedDriver, type DerivedDriverOptions } from './derived-driver.js';
 export { type LoaderEpoch, type LoaderStats } from './observe/epochs.js';

@@ -12,8 +12,8 @@ export const ACCESS_KEY = 'tiered-peer';
 
 /** A body that comes slower than that is a failure: a peer that drips holds readers. */
 const LEAST_BYTES_PER_SECOND = 256 * 1024;
-/** Connections to a peer. Two requests are under way, and one may be ending. */
-const CONNECTIONS = 4;
+/** Connections to a peer: two requests of each kind are under way, and one may be ending. */
+const CONNECTIONS = 6;
 
 /** What came of the reads of one peer. */
 export interface PeerCounts {
@@ -54,7 +54,13 @@ export class Peer {
   readonly #options: PeerOptions;
   readonly #driver: S3Driver;
   readonly #health: TierHealth;
+  /** Reads that may wait for what it fetches. */
   readonly #reads: GatheredReads;
+  /**
+   * Reads of what it is the former home of: it answers from its tiers or not at all. Behind those that wait,
+   * two workers that fetch for each other could wait in a circle.
+   */
+  readonly #formerReads: GatheredReads;
   readonly #counts = { reads: 0, bytes: 0, missed: 0, changed: 0, damaged: 0, failed: 0 };
   readonly #opening: Promise<void>;
 
@@ -80,7 +86,9 @@ export class Peer {
     });
     this.#health = new TierHealth(clock);
     const onOutcomes = (outcomes: readonly ReadOutcome[]) => this.#note(outcomes);
-    this.#reads = new GatheredReads({ driver: this.#driver, clock, deadlineMs, onOutcomes });
+    const parts = { driver: this.#driver, clock, deadlineMs, onOutcomes };
+    this.#reads = new GatheredReads(parts);
+    this.#formerReads = new GatheredReads(parts);
     // Sends nothing.
     this.#opening = this.#driver.open({});
   }
@@ -97,11 +105,12 @@ export class Peer {
   /**
    * Reads a range. Rejects with `TIERED_NOT_FOUND` if it does not keep the object, and as the driver does.
    * Within the deadline, whatever the peer does.
+   * @param isHome Whether it is the one to fetch the object.
    */
-  async read(range: WantedRange): Promise<Uint8Array> {
+  async read(range: WantedRange, isHome: boolean): Promise<Uint8Array> {
     await this.#opening;
     try {
-      const bytes = await this.#reads.read(range);
+      const bytes = await (isHome ? this.#reads : this.#formerReads).read(range);
       this.#counts.reads += 1;
       this.#counts.bytes += bytes.byteLength;
       return bytes;

@@ -15,10 +15,17 @@ const HEDGES = 0.05;
 /** Bytes that they may bring at a time. */
 const HEDGED_BYTES = 64 * 2 ** 20;
 
+/** A peer that may have an object. */
+export interface AskedPeer {
+  readonly peer: Peer;
+  /** Whether it fetches the object if it does not have it. Otherwise it is a former home. */
+  readonly isHome: boolean;
+}
+
 /** What a driver around a source knows of the cluster. */
 export interface PeersDriverParts {
   /** The peers that may have an object, in the order in which they are asked. */
-  readonly peersOf: (key: string) => readonly Peer[];
+  readonly peersOf: (key: string) => readonly AskedPeer[];
   /** Milliseconds after which a read that a peer has not answered is asked of the source as well. */
   readonly lateAfterMs: number;
   readonly clock: Clock;
@@ -112,7 +119,7 @@ export class PeersDriver extends InterceptingDriver {
 
   /** Undefined if the peer did not give the bytes. */
   async #fromPeer(
-    peer: Peer,
+    { peer, isHome }: AskedPeer,
     key: string,
     target: Uint8Array,
     { offset, version, signal }: ReadIntoOptions,
@@ -125,7 +132,7 @@ export class PeersDriver extends InterceptingDriver {
         signal,
         isIntoMemory: false,
         first: async (until) => {
-          const bytes = await peer.read({ key, offset, length, etag, signal: until });
+          const bytes = await peer.read({ key, offset, length, etag, signal: until }, isHome);
           // Nothing is written once the source has answered.
           until?.throwIfAborted();
           target.set(bytes);

@@ -24,9 +24,7 @@ export class RoomOf {
       this.#until = now + HOLDS_MS;
       const { tiers, placement } = this.#hierarchy.stats();
       this.#most =
-        placement.evicted > 0
-          ? Infinity
-          : Math.max(...tiers.map((tier) => tier.quotaBytes - tier.usedBytes - tier.reservedBytes));
+        placement.evicted > 0 ? Infinity : Math.max(...tiers.map((tier) => tier.quotaBytes - tier.usedBytes));
     }
     return bytes <= this.#most;
   }

@@ -6,6 +6,11 @@ export {
   type ClusterStats,
   type PeerStats,
 } from './cluster.js';
+export {
+  SharedTierDriver,
+  type SharedTierMetrics,
+  type SharedTierOptions,
+} from './shared-tier/shared-tier-driver.js';
 export type { Homes } from './homes/homes.js';
 export type { HomePlan } from './homes/plan-homes.js';
 export type { MemberRecord } from './member.js';

@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import { isTieredError, type StorageDriver } from '@tiered/core';
+import { loadChecksum, type Checksum } from '@tiered/core/internal';
+
+/** Bytes behind those of a chunk: their checksum. */
+const SUM = 8;
+
+/** A chunk of an object, in the version that is wanted. */
+export interface ChunkRef {
+  readonly key: string;
+  readonly version: string;
+  /** Counted from 0. */
+  readonly index: number;
+}
+
+/**
+ * Chunks of objects on a storage that several nodes share. A chunk has its checksum behind it, and its name
+ * is a digest of the source, the key, the version and the number. So another version, and another source, is
+ * another chunk, names have one length, and nodes need not agree on anything.
+ */
+export class SharedCopies {
+  readonly #tier: StorageDriver;
+  readonly #source: string;
+  readonly #checksum: Checksum;
+
+  private constructor(tier: StorageDriver, source: string, checksum: Checksum) {
+    this.#tier = tier;
+    this.#source = source;
+    this.#checksum = checksum;
+  }
+
+  /** @param source Identifies it, from one start to the next. */
+  static async on(tier: StorageDriver, source: string): Promise<SharedCopies> {
+    return new SharedCopies(tier, source, await loadChecksum());
+  }
+
+  /**
+   * Reads chunks of an object, in one batch.
+   * @returns What each is; undefined for one that is not there, or whose bytes are wrong: that one is
+   * removed.
+   * @param most Bytes of a chunk.
+   * @throws The first fault of the tier.
+   */
+  async read(
+    chunks: readonly ChunkRef[],
+    most: number,
+    signal: AbortSignal | undefined,
+  ): Promise<(Uint8Array | undefined)[]> {
+    const names = chunks.map((chunk) => this.#nameOf(chunk));
+    const outcomes = await this.#outcomes(names, most + SUM, signal);
+    return Promise.all(
+      outcomes.map((outcome, at) => {
+        if ('found' in outcome) return this.#checked(names[at] ?? '', outcome.found);
+        if (isTieredError(outcome.error, 'TIERED_NOT_FOUND')) return undefined;
+        throw outcome.error;
+      }),
+    );
+  }
+
+  /** One is read into memory of its size, which only the tier knows. Several are mostly whole chunks. */
+  async #outcomes(
+    names: readonly string[],
+    length: number,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly ({ readonly found: Uint8Array } | { readonly error: unknown })[]> {
+    const [only = '', ...others] = names;
+    if (others.length === 0)
+      return this.#tier.read(only, { offset: 0, length, signal }).then(
+        (found) => [{ found }],
+        (error: unknown) => [{ error }],
+      );
+    const requests = names.map((key) => ({ key, offset: 0, target: new Uint8Array(length) }));
+    const outcomes = await this.#tier.readMany(requests, { signal });
+    return outcomes.map((outcome, at) =>
+      'error' in outcome
+        ? outcome
+        : { found: requests[at]?.target.subarray(0, outcome.bytes) ?? new Uint8Array() },
+    );
+  }
+
+  /** Writes a chunk. What is there already stays: it is the same. */
+  async write(chunk: ChunkRef, bytes: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+    const sum = new Uint8Array(BigUint64Array.of(this.#checksum.bytes(bytes)).buffer);
+    await this.#tier.write(this.#nameOf(chunk), [bytes, sum], { size: bytes.byteLength + SUM, signal });
+  }
+
+  async #checked(name: string, found: Uint8Array): Promise<Uint8Array | undefined> {
+    const end = found.byteLength - SUM;
+    const bytes = found.subarray(0, Math.max(0, end));
+    const sum = found.slice(Math.max(0, end));
+    if (end >= 0 && new BigUint64Array(sum.buffer)[0] === this.#checksum.bytes(bytes)) return bytes;
+    await this.#tier.delete(name, {});
+    return undefined;
+  }
+
+  #nameOf({ key, version, index }: ChunkRef): string {
+    const digest = createHash('sha256')
+      .update(JSON.stringify([this.#source, key, version]))
+      .digest('hex');
+    return `shared/${digest}/${index}`;
+  }
+}

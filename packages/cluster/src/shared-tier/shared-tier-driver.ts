@@ -1,0 +1,204 @@
+import {
+  isTieredError,
+  parseBytes,
+  systemClock,
+  type ByteSize,
+  type Clock,
+  type StorageDriver,
+} from '@tiered/core';
+import {
+  InterceptingDriver,
+  type DriverCall,
+  type OperationOptions,
+  type ReadIntoOptions,
+  type ReadOptions,
+} from '@tiered/core/driver';
+import { assertCounts, closeFor, identityOf, memoryFor, openFor, TierHealth } from '@tiered/core/internal';
+import { SharedCopies, type ChunkRef } from './shared-copies.js';
+
+/** Options of `SharedTierDriver`. */
+export interface SharedTierOptions {
+  /**
+   * Where the copies are: a `RedisDriver`, an `S3Driver` with `writable: true`, or any other driver that all
+   * nodes can read and write. It bounds itself: a server evicts what it has no room for. Opened and closed
+   * with this driver.
+   */
+  readonly tier: StorageDriver;
+  /**
+   * Bytes of a chunk. What is read of an object is brought in whole chunks. All nodes need the same. Default:
+   * 1 MiB, so that most samples are one, and a read of a part brings little that nobody asked for.
+   */
+  readonly chunk?: ByteSize | undefined;
+  /** Bytes that wait to be written at a time. Beyond, what was read is not written. Default: 64 MiB. */
+  readonly writeMemory?: ByteSize | undefined;
+  /** Default: the clock of the machine. */
+  readonly clock?: Clock | undefined;
+}
+
+/** What a `SharedTierDriver` did since it was made. */
+export interface SharedTierMetrics {
+  /** Chunks that the tier had, and that it did not have. */
+  readonly hits: number;
+  readonly misses: number;
+  readonly written: number;
+  /** Chunks that were not written: too many waited, or the tier failed. */
+  readonly dropped: number;
+  /** Operations of the tier that failed. The source was read. */
+  readonly faults: number;
+  /** False while the tier is left alone. */
+  readonly isAsked: boolean;
+}
+
+/**
+ * A source behind a storage that all nodes share, such as Redis: what one node has read from the source, the
+ * others read from there. It stands around the source, below the tiers of a node, so they stay as they are.
+ *
+ * Copies are of one version of their object, and have a checksum. A read without a version goes to the
+ * source. A tier that fails, has lost a copy or has wrong bytes fails no read. After three faults in a row it
+ * is left alone, for a second at first and for up to a minute later. Two nodes that miss a chunk at the same
+ * moment both fetch it.
+ *
+ * Costs a request to the tier for each read, and a copy of the bytes.
+ */
+export class SharedTierDriver extends InterceptingDriver {
+  readonly #tier: StorageDriver;
+  readonly #chunk: number;
+  readonly #writeMemory: number;
+  readonly #health: TierHealth;
+  readonly #closing = new AbortController();
+  readonly #writing = new Set<Promise<void>>();
+  readonly #counts = { hits: 0, misses: 0, written: 0, dropped: 0, faults: 0 };
+  #copies: Promise<SharedCopies> | undefined;
+  #waitingBytes = 0;
+
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
+  constructor(source: StorageDriver, options: SharedTierOptions) {
+    super(source);
+    const { tier, chunk = '1MiB', writeMemory = '64MiB', clock = systemClock } = options;
+    this.#tier = tier;
+    this.#chunk = parseBytes(chunk, 'chunk');
+    this.#writeMemory = parseBytes(writeMemory, 'writeMemory');
+    assertCounts({ chunk: this.#chunk });
+    this.#health = new TierHealth(clock);
+  }
+
+  /** Returns a snapshot of what the driver did since it was made. */
+  metrics(): SharedTierMetrics {
+    return { ...this.#counts, isAsked: this.#health.inService };
+  }
+
+  /** Opens the source. The tier is opened when it is first needed, and may fail. */
+  override async open(options: OperationOptions): Promise<void> {
+    await super.open(options);
+    this.#copies = undefined;
+  }
+
+  /** Waits for the copies that are being written. */
+  override async close(): Promise<void> {
+    await Promise.all(this.#writing);
+    this.#closing.abort(new Error('The driver is closed.'));
+    if (this.#copies !== undefined) await closeFor(this, this.#tier);
+    await super.close();
+  }
+
+  override async read(key: string, options: ReadOptions): Promise<Uint8Array> {
+    const target = memoryFor(options.length, key);
+    return target.subarray(0, await this.readInto(key, target, options));
+  }
+
+  override async readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
+    const { offset, version, signal } = options;
+    signal?.throwIfAborted();
+    if (version === undefined || target.byteLength === 0 || !this.#health.inService)
+      return this.inner.readInto(key, target, options);
+    const first = Math.floor(offset / this.#chunk);
+    const last = Math.floor((offset + target.byteLength - 1) / this.#chunk);
+    const refs = Array.from({ length: last - first + 1 }, (_, at) => ({ key, version, index: first + at }));
+    const found = await this.#found(refs, signal);
+    let filled = 0;
+    for (const [at, ref] of refs.entries()) {
+      const bytes = found[at] ?? (await this.#fetched(ref, signal));
+      const from = Math.max(0, offset - ref.index * this.#chunk);
+      const wanted = bytes.subarray(from, from + target.byteLength - filled);
+      target.set(wanted, filled);
+      filled += wanted.byteLength;
+      // The object ends here.
+      if (bytes.byteLength < this.#chunk) break;
+    }
+    return filled;
+  }
+
+  protected override intercept<T>(call: DriverCall<T>): Promise<T> {
+    return call.proceed();
+  }
+
+  /** What the tier has of some chunks; nothing if it fails. */
+  async #found(
+    refs: readonly ChunkRef[],
+    signal: AbortSignal | undefined,
+  ): Promise<readonly (Uint8Array | undefined)[]> {
+    try {
+      const found = await (await this.#opened()).read(refs, this.#chunk, signal);
+      this.#health.succeeded();
+      const hits = found.filter((bytes) => bytes !== undefined).length;
+      this.#counts.hits += hits;
+      this.#counts.misses += refs.length - hits;
+      return found;
+    } catch (error) {
+      if (signal?.aborted === true) throw error;
+      this.#failed(error);
+      return [];
+    }
+  }
+
+  async #fetched(ref: ChunkRef, signal: AbortSignal | undefined): Promise<Uint8Array> {
+    const { key, version, index } = ref;
+    const options = { offset: index * this.#chunk, length: this.#chunk, version, signal };
+    const bytes = await this.inner.read(key, options);
+    if (bytes.byteLength > 0) this.#keep(ref, bytes);
+    return bytes;
+  }
+
+  /** Writes a chunk for the others, beside the reads. */
+  #keep(ref: ChunkRef, bytes: Uint8Array): void {
+    if (this.#waitingBytes + bytes.byteLength > this.#writeMemory || !this.#health.inService) {
+      this.#counts.dropped += 1;
+      return;
+    }
+    this.#waitingBytes += bytes.byteLength;
+    const writing = this.#write(ref, bytes).finally(() => {
+      this.#waitingBytes -= bytes.byteLength;
+      this.#writing.delete(writing);
+    });
+    this.#writing.add(writing);
+  }
+
+  async #write(ref: ChunkRef, bytes: Uint8Array): Promise<void> {
+    try {
+      await (await this.#opened()).write(ref, bytes, this.#closing.signal);
+      this.#counts.written += 1;
+    } catch (error) {
+      this.#counts.dropped += 1;
+      // A tier that is full evicts, or takes no more. It still answers.
+      if (!isTieredError(error, 'TIERED_NO_SPACE')) this.#failed(error);
+    }
+  }
+
+  /** Opens the tier, once; again after it failed. */
+  #opened(): Promise<SharedCopies> {
+    this.#copies ??= openFor(this, this.#tier, {})
+      .then(() => SharedCopies.on(this.#tier, identityOf(this.inner)))
+      .catch((error: unknown) => {
+        this.#copies = undefined;
+        throw error;
+      });
+    return this.#copies;
+  }
+
+  #failed(error: unknown): void {
+    // Drivers say so in operation. Anything else is a bug.
+    if (!isTieredError(error)) throw error;
+    this.#counts.faults += 1;
+    this.#health.failed();
+  }
+}

@@ -1,0 +1,127 @@
+import { MemoryDriver, Random, type StorageDriver } from '@tiered/core';
+import { MetricsDriver } from '@tiered/core/decorators';
+import { FaultDriver, ManualClock, someBytes, type FaultRule } from '@tiered/core/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { SharedTierDriver, type SharedTierOptions } from '../src/index.js';
+import { objectsOf, sourceOf, type Objects } from './helpers.js';
+
+const CHUNK = 8000;
+const OBJECTS = new Map([
+  ...objectsOf(10, 20_000),
+  ['whole', someBytes(2 * CHUNK, 1)],
+  ['small', someBytes(5, 2)],
+]);
+
+/** A node: the driver, and how much it reads from the source. */
+async function node(source: StorageDriver, options: SharedTierOptions) {
+  const counted = new MetricsDriver(source);
+  const driver = new SharedTierDriver(counted, { chunk: CHUNK, ...options });
+  await driver.open({});
+  onTestFinished(() => driver.close());
+  const sourceBytes = () => {
+    const { read, readInto } = counted.metrics().operations;
+    return (read?.bytes ?? 0) + (readInto?.bytes ?? 0);
+  };
+  return { driver, sourceBytes };
+}
+
+type Node = Awaited<ReturnType<typeof node>>;
+
+async function readAll({ driver }: Node, objects: Objects = OBJECTS): Promise<void> {
+  for (const [key, bytes] of objects) {
+    const { version } = await driver.stat(key, {});
+    const read = await driver.read(key, { offset: 0, length: bytes.byteLength, version });
+    expect(Buffer.compare(read, bytes), key).toBe(0);
+  }
+}
+
+/** Two nodes, the first of which has read everything and has written what it read. */
+async function two(tier: StorageDriver, others: Partial<SharedTierOptions> = {}) {
+  const source = await sourceOf(OBJECTS);
+  const first = await node(source, { tier, ...others });
+  await readAll(first);
+  await first.driver.close();
+  return { source, second: await node(source, { tier, ...others }) };
+}
+
+const total = [...OBJECTS.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
+
+describe('a tier that nodes share', () => {
+  it('gives a node what another one has read', async () => {
+    const { second } = await two(new MemoryDriver({ name: 'shared' }));
+    await readAll(second);
+    expect(second.sourceBytes()).toBe(0);
+    expect(second.driver.metrics()).toMatchObject({ misses: 0, faults: 0 });
+  });
+
+  it('gives any range, also past the end, of any version that is asked for', async () => {
+    const { second } = await two(new MemoryDriver({ name: 'shared' }));
+    const random = new Random(3);
+    for (let i = 0; i < 200; i++) {
+      const key = [...OBJECTS.keys()][random.below(OBJECTS.size)] ?? '';
+      const bytes = OBJECTS.get(key) ?? new Uint8Array();
+      const [offset, length] = [random.below(bytes.byteLength + 10), random.below(3 * CHUNK)];
+      const { version } = await second.driver.stat(key, {});
+      const read = await second.driver.read(key, { offset, length, version });
+      expect(
+        Buffer.compare(read, bytes.subarray(offset, offset + length)),
+        `${key} ${offset} ${length}`,
+      ).toBe(0);
+    }
+  });
+
+  it('never gives another version', async () => {
+    const { source, second } = await two(new MemoryDriver({ name: 'shared' }));
+    const changed = new Map([...OBJECTS].map(([key, bytes]) => [key, someBytes(bytes.byteLength, 99)]));
+    for (const [key, bytes] of changed) await source.write(key, bytes, { size: bytes.byteLength });
+    await readAll(second, changed);
+  });
+
+  it('finds bytes that turned over, removes them, and reads the source', async () => {
+    const tier = new MemoryDriver({ name: 'shared' });
+    await tier.open({});
+    const { second } = await two(tier);
+    const random = new Random(5);
+    for await (const page of tier.list({}))
+      for (const { key, size } of page) {
+        const bytes = Uint8Array.from(await tier.read(key, { offset: 0, length: size }));
+        const at = random.below(size);
+        bytes[at] = (bytes[at] ?? 0) ^ (1 << random.below(8));
+        // Some are cut off as well.
+        const left = random.below(4) === 0 ? at : size;
+        await tier.write(key, bytes.subarray(0, left), { size: left });
+      }
+    await readAll(second);
+    expect(second.sourceBytes()).toBe(total);
+    await second.driver.close();
+  });
+
+  it('is left alone for a while after three faults, and fails no read', async () => {
+    const clock = new ManualClock();
+    const down: FaultRule = {
+      operations: ['read', 'readMany', 'write'],
+      fault: { kind: 'fail', code: 'TIERED_UNAVAILABLE' },
+    };
+    const tier = new FaultDriver(new MemoryDriver({ name: 'shared' }), { rules: [down] });
+    const one = await node(await sourceOf(OBJECTS), { tier, clock });
+    await readAll(one);
+    expect(one.driver.metrics().isAsked).toBe(false);
+    const { faults } = one.driver.metrics();
+    await readAll(one);
+    expect(one.driver.metrics().faults).toBe(faults);
+    await clock.advance(10_000);
+    expect(one.driver.metrics().isAsked).toBe(true);
+    await readAll(one);
+    expect(one.driver.metrics().faults).toBeGreaterThan(faults);
+  });
+
+  it('that is full takes nothing more, and is still asked', async () => {
+    const rule: FaultRule = { operations: ['write'], fault: { kind: 'fail', code: 'TIERED_NO_SPACE' } };
+    const tier = new FaultDriver(new MemoryDriver({ name: 'shared' }), { rules: [rule] });
+    const one = await node(await sourceOf(OBJECTS), { tier, writeMemory: CHUNK });
+    await readAll(one);
+    await one.driver.close();
+    expect(one.driver.metrics()).toMatchObject({ written: 0, faults: 0, isAsked: true });
+    expect(one.driver.metrics().dropped).toBe(one.driver.metrics().misses);
+  });
+});

@@ -1,17 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import os from 'node:os';
 import type { Hierarchy, StorageDriver } from '@tiered/core';
 import { configError, invariant, loadChecksum, onAbort, SafeEmitter } from '@tiered/core/internal';
-import { Gateway } from '@tiered/gateway';
 import type { PlacementPolicy } from '@tiered/tiering';
 import { MovedHomes, type HashOf, type Homes } from './homes/homes.js';
 import { PlanHomes, type HomePlan } from './homes/plan-homes.js';
 import { RendezvousHomes } from './homes/rendezvous.js';
 import { Members, type Member } from './membership/members.js';
 import { checkedOptions, type CheckedOptions, type ClusterOptions } from './options.js';
-import { ACCESS_KEY, BUCKET, Peer, type PeerCounts } from './peers/peer.js';
+import { Peer, type PeerCounts } from './peers/peer.js';
 import { PeersDriver, type AskedPeer, type PeerReadCounts } from './peers/peers-driver.js';
 import { RoomOf } from './serving/room-of.js';
+import { httpTransport, type Listener, type Transport } from './serving/transport.js';
 
 /** What a cluster tells of. */
 export interface ClusterEvents {
@@ -66,6 +65,7 @@ export interface ClusterSourceOptions {
  */
 export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposable {
   readonly #options: CheckedOptions;
+  readonly #transport: Transport;
   readonly #hashOf: HashOf;
   readonly #members: Members;
   readonly #peers = new Map<number, Peer>();
@@ -77,7 +77,7 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
   #plan: HomePlan | undefined;
   #ranks = '';
   #driver: PeersDriver | undefined;
-  #serving: Gateway | undefined;
+  #serving: Listener | undefined;
   #closed: Promise<void> | undefined;
 
   /**
@@ -87,8 +87,14 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
    * the registry cannot be reached. Abort rejects with `signal.reason`.
    */
   static async join(options: ClusterOptions): Promise<Cluster> {
+    const checked = checkedOptions(options);
+    return Cluster.joinBy(httpTransport(checked), checked);
+  }
+
+  /** @internal As `join`, of workers that reach each other in another way. */
+  static async joinBy(transport: Transport, options: ClusterOptions): Promise<Cluster> {
     const checksum = await loadChecksum();
-    const cluster = new Cluster(checkedOptions(options), (key) => checksum.text(key));
+    const cluster = new Cluster(checkedOptions(options), transport, (key) => checksum.text(key));
     try {
       await cluster.#join();
       return cluster;
@@ -98,9 +104,10 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     }
   }
 
-  private constructor(options: CheckedOptions, hashOf: HashOf) {
+  private constructor(options: CheckedOptions, transport: Transport, hashOf: HashOf) {
     super();
     this.#options = options;
+    this.#transport = transport;
     this.#hashOf = hashOf;
     const { registry, ttlMs, goneAfterMs, clock } = options;
     this.#members = new Members({
@@ -134,7 +141,7 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
 
   /** Where peers reach this worker, while it serves. */
   get endpoint(): string | undefined {
-    return this.#serving?.endpoint;
+    return this.#serving?.url;
   }
 
   /**
@@ -221,22 +228,16 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
    * port.
    */
   async serve(hierarchy: Hierarchy): Promise<void> {
-    const { share, host, port, token, clock } = this.#options;
+    const { share, clock } = this.#options;
     invariant(this.#serving === undefined, 'a cluster serves one hierarchy');
     if (!share) return;
     const room = new RoomOf(hierarchy, clock);
     // A plan has counted the room.
     const fetches = (key: string, bytes: number) =>
       this.#isHome(key) && (this.#plan !== undefined || room.has(bytes));
-    this.#serving = await Gateway.start({
-      buckets: { [BUCKET]: { hierarchy, fetches } },
-      credentials: token === undefined ? undefined : { accessKeyId: ACCESS_KEY, secretAccessKey: token },
-      host,
-      port,
-      clock,
-    });
+    this.#serving = await this.#transport.listen(hierarchy, fetches);
     hierarchy.once('closed', () => void this.#stopServing());
-    await this.#members.tell({ url: this.#advertised(this.#serving.endpoint) });
+    await this.#members.tell({ url: this.#serving.url });
   }
 
   /** Returns what was read, and of whom. Cheap. */
@@ -335,11 +336,11 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
   }
 
   #peerAt(rank: number, url: string): Peer {
-    const { token, deadlineMs, clock } = this.#options;
+    const { deadlineMs, clock } = this.#options;
     return new Peer({
       rank,
       url,
-      token,
+      driver: this.#transport.connect(url),
       deadlineMs,
       clock,
       onOut: (retryInMs, error) => this.emit('peerOut', { rank, retryInMs, error }),
@@ -351,17 +352,6 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     this.#peers.delete(peer.rank);
     const closing = peer.close().finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
-  }
-
-  #advertised(endpoint: string): string {
-    const { host, advertise } = this.#options;
-    if (advertise !== undefined) return advertise;
-    if (host !== '0.0.0.0' && host !== '::') return endpoint;
-    const networks = Object.values(os.networkInterfaces()).flatMap((addresses) => addresses ?? []);
-    const address = networks.find(({ internal, family }) => !internal && family === 'IPv4')?.address;
-    if (address === undefined)
-      throw configError('advertise', 'the URL of this worker, as it has no network', 'none');
-    return `http://${address}:${new URL(endpoint).port}`;
   }
 }
 

@@ -1,19 +1,8 @@
-import { isTieredError, type Clock } from '@tiered/core';
+import { isTieredError, type Clock, type StorageDriver } from '@tiered/core';
 import type { ReadOutcome } from '@tiered/core/driver';
 import { TierHealth } from '@tiered/core/internal';
-import { S3Driver } from '@tiered/s3-adapter';
 import { GatheredReads } from './gathered-reads.js';
 import type { WantedRange } from './wanted-read.js';
-
-/** The name under which every member serves its hierarchy. */
-export const BUCKET = 'objects';
-/** The access key id between members. What is secret is the token. */
-export const ACCESS_KEY = 'tiered-peer';
-
-/** A body that comes slower than that is a failure: a peer that drips holds readers. */
-const LEAST_BYTES_PER_SECOND = 256 * 1024;
-/** Connections to a peer: two requests of each kind are under way, and one may be ending. */
-const CONNECTIONS = 6;
 
 /** What came of the reads of one peer. */
 export interface PeerCounts {
@@ -34,8 +23,8 @@ export interface PeerCounts {
 export interface PeerOptions {
   readonly rank: number;
   readonly url: string;
-  /** Undefined: requests are not signed. */
-  readonly token: string | undefined;
+  /** Reads from it. Belongs to the peer. */
+  readonly driver: StorageDriver;
   readonly deadlineMs: number;
   readonly clock: Clock;
   /** Told when it is left alone for a while. */
@@ -52,7 +41,7 @@ export class Peer {
   readonly rank: number;
   readonly url: string;
   readonly #options: PeerOptions;
-  readonly #driver: S3Driver;
+  readonly #driver: StorageDriver;
   readonly #health: TierHealth;
   /** Reads that may wait for what it fetches. */
   readonly #reads: GatheredReads;
@@ -65,28 +54,14 @@ export class Peer {
   readonly #opening: Promise<void>;
 
   constructor(options: PeerOptions) {
-    const { rank, url, token, deadlineMs, clock } = options;
+    const { rank, url, driver, deadlineMs, clock } = options;
     this.rank = rank;
     this.url = url;
     this.#options = options;
-    this.#driver = new S3Driver({
-      bucket: BUCKET,
-      endpoint: url,
-      pathStyle: true,
-      region: 'us-east-1',
-      proxy: 'none',
-      credentials: token === undefined ? 'anonymous' : { accessKeyId: ACCESS_KEY, secretAccessKey: token },
-      concurrency: CONNECTIONS,
-      attempts: 1,
-      deadlineMs,
-      timeoutMs: deadlineMs,
-      leastBytesPerSecond: LEAST_BYTES_PER_SECOND,
-      batches: 'only',
-      clock,
-    });
+    this.#driver = driver;
     this.#health = new TierHealth(clock);
     const onOutcomes = (outcomes: readonly ReadOutcome[]) => this.#note(outcomes);
-    const parts = { driver: this.#driver, clock, deadlineMs, onOutcomes };
+    const parts = { driver, clock, deadlineMs, onOutcomes };
     this.#reads = new GatheredReads(parts);
     this.#formerReads = new GatheredReads(parts);
     // Sends nothing.

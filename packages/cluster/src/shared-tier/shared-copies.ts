@@ -49,7 +49,7 @@ export class SharedCopies {
     const names = chunks.map((chunk) => this.#nameOf(chunk));
     const outcomes = await this.#outcomes(names, most + SUM, signal);
     return Promise.all(
-      outcomes.map((outcome, at) => {
+      outcomes.map(async (outcome, at) => {
         if ('found' in outcome) return this.#checked(names[at] ?? '', outcome.found);
         if (isTieredError(outcome.error, 'TIERED_NOT_FOUND')) return undefined;
         throw outcome.error;

@@ -1,0 +1,4 @@
+/**
+ * What the packages of this repository share and users must not build on: it may change with any release.
+ */
+export type { Listener, Transport } from './serving/transport.js';

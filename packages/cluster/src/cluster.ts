@@ -271,6 +271,8 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
   }
 
   async #close(): Promise<void> {
+    // So that others ask somebody else before nobody listens any more.
+    if (this.#serving !== undefined) await this.#members.tell({ url: '', share: false });
     await this.#serving?.close();
     await this.#members.leave();
     for (const peer of this.#peers.values()) this.#drop(peer);

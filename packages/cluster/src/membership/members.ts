@@ -5,7 +5,10 @@ import type { Registry } from '../registry/registry.js';
 
 /** A record is renewed so many times while it lives, so that one lost renewal does not count. */
 const RENEWALS = 3;
-/** Milliseconds from a hint to a look. */
+/**
+ * Milliseconds from a hint to a look. They double with each look that finds nothing new, since renewals of
+ * many members may be hints too.
+ */
 const HINTS_MS = 100;
 
 /** Another worker of the cluster. */
@@ -44,6 +47,7 @@ export class Members {
   #wake: () => void = () => undefined;
   #own: MemberRecord | undefined;
   #isLost = false;
+  #hintMs = HINTS_MS;
   #running: Promise<void> | undefined;
   #stopWatching: (() => void) | undefined;
 
@@ -129,7 +133,7 @@ export class Members {
     for (let renewAt = clock.now() + ttlMs / RENEWALS; !signal.aborted;) {
       const isHinted = await this.#hint(renewAt - clock.now());
       // Many hints are one look.
-      if (isHinted) await clock.sleep(HINTS_MS, signal, { background: true }).catch(() => undefined);
+      if (isHinted) await clock.sleep(this.#hintMs, signal, { background: true }).catch(() => undefined);
       if (signal.aborted) return;
       const isDue = clock.now() >= renewAt;
       if (isDue) renewAt = clock.now() + ttlMs / RENEWALS;
@@ -163,7 +167,7 @@ export class Members {
   }
 
   async #look(signal: AbortSignal | undefined): Promise<void> {
-    const { registry, owner, clock, goneAfterMs, onChange } = this.#parts;
+    const { registry, owner, clock, ttlMs, goneAfterMs, onChange } = this.#parts;
     const now = clock.now();
     let isChanged = false;
     for (const entry of await registry.all({ signal })) {
@@ -180,6 +184,7 @@ export class Members {
       this.#others.delete(rank);
       isChanged = true;
     }
+    this.#hintMs = isChanged ? HINTS_MS : Math.min(2 * this.#hintMs, ttlMs / RENEWALS);
     if (isChanged) onChange();
   }
 }

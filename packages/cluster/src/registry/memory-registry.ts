@@ -1,5 +1,7 @@
 import type { Clock } from '@tiered/core';
-import type { PutOptions, Registry, RegistryEntry } from './registry.js';
+import { Calls } from './calls.js';
+import { assertSlot, checkedRecord } from './checks.js';
+import type { PutOptions, Registry, RegistryCallOptions, RegistryEntry } from './registry.js';
 
 /** A record, and when it expires. */
 interface Kept extends RegistryEntry {
@@ -10,7 +12,7 @@ interface Kept extends RegistryEntry {
 export class MemoryRecords {
   readonly clock: Clock;
   readonly #kept = new Map<string, Kept>();
-  readonly #watchers = new Set<() => void>();
+  readonly #watchers = new Set<{ readonly changed: () => void }>();
 
   constructor(clock: Clock) {
     this.clock = clock;
@@ -37,46 +39,71 @@ export class MemoryRecords {
   }
 
   watch(changed: () => void): () => void {
-    this.#watchers.add(changed);
-    return () => this.#watchers.delete(changed);
+    const watcher = { changed };
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
   }
 
   #tell(): void {
-    for (const changed of this.#watchers) changed();
+    for (const { changed } of [...this.#watchers]) changed();
   }
 }
 
-/** A registry in the memory of one process, for workers that are threads of a test or of a simulation. */
+/** Nothing is waited for. */
+const BOUND_MS = 1000;
+
+/**
+ * A registry in the memory of one process, for workers that are threads of a test or of a simulation. Records
+ * expire by the clock of `MemoryRecords`.
+ */
 export class MemoryRegistry implements Registry {
   readonly name = 'memory';
   readonly #records: MemoryRecords;
+  readonly #calls: Calls;
+  readonly #stops = new Set<() => void>();
 
   /** @param records What the workers share. */
   constructor(records: MemoryRecords) {
     this.#records = records;
+    this.#calls = new Calls(this.name, records.clock, BOUND_MS);
   }
 
-  async open(): Promise<void> {
-    // There is nothing to reach.
+  open({ signal }: RegistryCallOptions = {}): Promise<void> {
+    return this.#calls.open(signal, async () => undefined);
   }
 
-  async put({ slot, owner, record }: RegistryEntry, { ttlMs }: PutOptions): Promise<boolean> {
-    return this.#records.put({ slot, owner, record, until: this.#records.clock.now() + ttlMs });
+  async put(entry: RegistryEntry, options: PutOptions): Promise<boolean> {
+    // A record of its own, as others see it.
+    const record: unknown = JSON.parse(checkedRecord(entry, options));
+    const { slot, owner } = entry;
+    return this.#calls.run(options.signal, async () =>
+      this.#records.put({ slot, owner, record, until: this.#records.clock.now() + options.ttlMs }),
+    );
   }
 
-  async all(): Promise<readonly RegistryEntry[]> {
-    return this.#records.all();
+  all({ signal }: RegistryCallOptions = {}): Promise<readonly RegistryEntry[]> {
+    return this.#calls.run(signal, async () =>
+      this.#records.all().map(({ slot, owner, record }) => ({ slot, owner, record })),
+    );
   }
 
   watch(changed: () => void): () => void {
-    return this.#records.watch(changed);
+    const stop = this.#records.watch(changed);
+    this.#stops.add(stop);
+    return () => {
+      this.#stops.delete(stop);
+      stop();
+    };
   }
 
-  async leave(slot: string, owner: string): Promise<void> {
-    this.#records.leave(slot, owner);
+  async leave(slot: string, owner: string, { signal }: RegistryCallOptions = {}): Promise<void> {
+    assertSlot(slot);
+    return this.#calls.run(signal, async () => this.#records.leave(slot, owner));
   }
 
   async close(): Promise<void> {
-    // Nothing is open.
+    for (const stop of this.#stops) stop();
+    this.#stops.clear();
+    await this.#calls.close();
   }
 }

@@ -1,0 +1,41 @@
+import { TieredError } from '@tiered/core';
+import { assertCounts, configError } from '@tiered/core/internal';
+import type { PutOptions, RegistryEntry } from './registry.js';
+
+/** Bytes of a record as JSON. */
+const LARGEST_RECORD = 16 * 1024;
+const SHORTEST_TTL_MS = 1000;
+const LONGEST_SLOT = 128;
+const LONGEST_OWNER = 256;
+
+/** What every engine takes as a name: no separators of paths, no wildcards. */
+const SLOT = /^[\w-]+(\.[\w-]+)*$/;
+
+/**
+ * Refuses what no registry keeps, so that all refuse the same.
+ * @returns The record as JSON.
+ * @throws TieredError `TIERED_CONFIG_INVALID`, `TIERED_TOO_LARGE`.
+ */
+export function checkedRecord({ slot, owner, record }: RegistryEntry, { ttlMs }: PutOptions): string {
+  assertSlot(slot);
+  if (typeof owner !== 'string' || owner === '' || owner.length > LONGEST_OWNER)
+    throw configError('owner', `1 to ${LONGEST_OWNER} characters`, owner);
+  assertTtl(ttlMs);
+  const text = JSON.stringify(record) as string | undefined;
+  if (text === undefined) throw configError('record', 'a value that JSON has', record);
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= LARGEST_RECORD) return text;
+  const message = `The record of ${slot} has ${bytes} bytes as JSON; a registry keeps up to ${LARGEST_RECORD}.`;
+  throw new TieredError('TIERED_TOO_LARGE', message, { operation: 'put' });
+}
+
+/** @throws TieredError `TIERED_CONFIG_INVALID`. */
+export function assertTtl(ttlMs: number): void {
+  assertCounts({ ttlMs }, SHORTEST_TTL_MS);
+}
+
+/** @throws TieredError `TIERED_CONFIG_INVALID`. */
+export function assertSlot(slot: string): void {
+  if (typeof slot === 'string' && slot.length <= LONGEST_SLOT && SLOT.test(slot)) return;
+  throw configError('slot', `1 to ${LONGEST_SLOT} letters, digits, "-" and "_" with dots between them`, slot);
+}

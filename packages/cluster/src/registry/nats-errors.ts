@@ -1,0 +1,40 @@
+import { isTieredError, TieredError, type ErrorCode } from '@tiered/core';
+import { unavailable } from './calls.js';
+
+/** Codes of errors of JetStream. */
+const WRONG_REVISION = [10071, 10164];
+const NO_SUCH_STREAM = 10059;
+const OTHER_SETTINGS = 10058;
+const NO_JETSTREAM = [10039, 10076];
+
+const named = (error: unknown): string => (error instanceof Error ? error.name : '');
+const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown }).code;
+
+/** Whether somebody else has changed a record since it was read. */
+export const isWrongRevision = (error: unknown): boolean => WRONG_REVISION.includes(Number(codeOf(error)));
+
+/** Whether somebody else has made the bucket at the same time, with other settings. */
+export const isOtherSettings = (error: unknown): boolean => codeOf(error) === OTHER_SETTINGS;
+
+/** Whether there may be no bucket: a server that has lost its storage has none. */
+export const isBucketGone = (error: unknown): boolean =>
+  codeOf(error) === NO_SUCH_STREAM || named(error) === 'JetStreamNotEnabled';
+
+/**
+ * The error of a client of NATS, as one of ours. It shows nothing of what the client was given.
+ * @param wasReached Whether the bucket was there before. Servers that begin, or have no leader, say that they
+ * have no JetStream either.
+ */
+export function natsError(name: string, error: unknown, wasReached: boolean): Error {
+  if (isTieredError(error)) return error;
+  const fail = (code: ErrorCode, what: string) =>
+    new TieredError(code, `${name} ${what}.`, { cause: error, retryable: false });
+  const isWithout = NO_JETSTREAM.includes(Number(codeOf(error))) || named(error) === 'JetStreamNotEnabled';
+  if (isWithout && !wasReached)
+    return fail('TIERED_UNSUPPORTED', 'has no JetStream; start nats-server with -js');
+  if (/^(Authorization|UserAuthenticationExpired)Error$/.test(named(error)))
+    return fail('TIERED_PERMISSION', 'refuses the credentials; check token, user, password or credsFile');
+  if (/^PermissionViolation/.test(named(error)) || /permissions violation/i.test(String(error)))
+    return fail('TIERED_PERMISSION', 'does not let this user use the bucket; allow it $JS.API.> and $KV.>');
+  return unavailable(name, 'cannot be reached, or cannot do it now', error);
+}

@@ -1,0 +1,237 @@
+import type { Bucket, KvEntry } from '@nats-io/kv';
+import { systemClock, type Clock } from '@tiered/core';
+import { onAbort, raceAbort } from '@tiered/core/internal';
+import { Calls } from './calls.js';
+import { assertSlot, checkedRecord } from './checks.js';
+import { NatsLink } from './nats-connection.js';
+import { isBucketGone, isWrongRevision, natsError } from './nats-errors.js';
+import { settingsOf, type NatsRegistryOptions, type NatsSettings } from './nats-options.js';
+import type { PutOptions, Registry, RegistryCallOptions, RegistryEntry } from './registry.js';
+
+/** Milliseconds after which a call is given up. */
+const BOUND_MS = 5000;
+/** Milliseconds after which it is tried again to watch. */
+const AGAIN_MS = 1000;
+/** Records that are asked for at a time. */
+const AT_A_TIME = 64;
+
+/** The reason for which nobody watches any more. */
+const STOPPED = new Error('nobody watches the registry any more');
+
+/**
+ * The registry for workers of several machines: a bucket of NATS JetStream. The server has to be started with
+ * `-js`; versions from 2.9 on are tested. Several registries may share a server, by names.
+ *
+ * A slot has one owner: it is taken only if it is free, and renewed only as the revision that was read. `put`
+ * costs two requests, `all` one and one for each record. Records expire by the clock of the server, and
+ * without a hint to who watches. The `ttlMs` of `put` is not used.
+ *
+ * `open` rejects with `TIERED_UNAVAILABLE` if no server is there, `TIERED_PERMISSION` for wrong credentials,
+ * `TIERED_UNSUPPORTED` without JetStream, and `TIERED_CONFIG_INVALID` if the bucket has another `ttlMs`.
+ * After that, a lost connection is made again for ever, in the background. Calls that find none reject with
+ * `TIERED_UNAVAILABLE` after 5 s. A server that has lost its storage gets a new bucket, with the next record.
+ */
+export class NatsRegistry implements Registry {
+  readonly name: string;
+  readonly #options: NatsRegistryOptions;
+  readonly #settings: NatsSettings;
+  readonly #clock: Clock;
+  readonly #calls: Calls;
+  #link: Promise<NatsLink> | undefined;
+  readonly #watchers = new Set<{ readonly changed: () => void }>();
+  #watching: AbortController | undefined;
+  #isClosed = false;
+
+  /** @throws TieredError `TIERED_CONFIG_INVALID`, which shows no secrets. */
+  constructor(options: NatsRegistryOptions) {
+    this.#options = options;
+    this.#settings = settingsOf(options);
+    this.name = `nats:${this.#settings.servers.join(',')}/${this.#settings.bucket}`;
+    this.#clock = options.clock ?? systemClock;
+    this.#calls = new Calls(this.name, this.#clock, BOUND_MS);
+  }
+
+  async open({ signal }: RegistryCallOptions = {}): Promise<void> {
+    try {
+      await this.#calls.open(signal, (ends) => this.#use(async () => undefined, ends));
+    } catch (error) {
+      void this.#disconnect();
+      throw error;
+    }
+  }
+
+  async put(entry: RegistryEntry, options: PutOptions): Promise<boolean> {
+    const text = checkedRecord(entry, options);
+    const { slot, owner } = entry;
+    const value = `{"owner":${JSON.stringify(owner)},"record":${text}}`;
+    return this.#calls.run(options.signal, (ends) =>
+      this.#use((bucket) => putSlot(bucket, slot, owner, value, ends), ends),
+    );
+  }
+
+  all({ signal }: RegistryCallOptions = {}): Promise<readonly RegistryEntry[]> {
+    return this.#calls.run(signal, (ends) => this.#use((bucket) => allOf(bucket, ends), ends));
+  }
+
+  watch(changed: () => void): () => void {
+    const watcher = { changed };
+    this.#watchers.add(watcher);
+    if (this.#watching === undefined && !this.#isClosed) {
+      this.#watching = new AbortController();
+      void this.#watch(this.#watching.signal);
+    }
+    return () => {
+      this.#watchers.delete(watcher);
+      if (this.#watchers.size === 0) this.#stopWatching();
+    };
+  }
+
+  async leave(slot: string, owner: string, { signal }: RegistryCallOptions = {}): Promise<void> {
+    assertSlot(slot);
+    return this.#calls.run(signal, (ends) =>
+      this.#use((bucket) => leaveSlot(bucket, slot, owner, ends), ends),
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#watchers.clear();
+    this.#stopWatching();
+    await this.#calls.close();
+    await this.#disconnect();
+  }
+
+  /** Also a connection that is there only later. */
+  async #disconnect(): Promise<void> {
+    const link = this.#link;
+    this.#link = undefined;
+    await link?.then(
+      (made) => made.close(),
+      () => undefined,
+    );
+  }
+
+  /** Does something with the bucket; once more if it turns out to be gone. */
+  async #use<T>(work: (bucket: Bucket) => Promise<T>, signal: AbortSignal): Promise<T> {
+    try {
+      const link = await this.#connected(signal);
+      try {
+        return await work(await link.bucket());
+      } catch (error) {
+        if (!isBucketGone(error)) throw error;
+        link.forgetBucket();
+        return await work(await link.bucket());
+      }
+    } catch (error) {
+      if (signal.aborted) throw error;
+      throw natsError(this.name, error, this.#calls.isOpen);
+    }
+  }
+
+  async #connected(signal: AbortSignal): Promise<NatsLink> {
+    // Nobody has closed it but the client, which gives up for reasons of its own.
+    if ((await this.#link)?.isClosed === true && !this.#isClosed) this.#link = undefined;
+    const connecting = (this.#link ??= NatsLink.connect(this.#options, this.#settings));
+    try {
+      const link = await connecting;
+      await link.connected(signal);
+      return link;
+    } catch (error) {
+      if (this.#link === connecting && !signal.aborted) this.#link = undefined;
+      throw error;
+    }
+  }
+
+  #tell(): void {
+    for (const { changed } of [...this.#watchers]) changed();
+  }
+
+  #stopWatching(): void {
+    this.#watching?.abort(STOPPED);
+    this.#watching = undefined;
+  }
+
+  /** Follows the bucket, and begins again whenever the connection or the bucket is lost. */
+  async #watch(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#watchOnce(signal).catch(() => undefined);
+      await this.#clock.sleep(AGAIN_MS, signal, { background: true }).catch(() => undefined);
+    }
+  }
+
+  async #watchOnce(signal: AbortSignal): Promise<void> {
+    if (!this.#calls.isOpen) return;
+    const link = await this.#connected(signal);
+    const broken = new AbortController();
+    const stops = [link.onBreak(() => broken.abort(STOPPED)), onAbort(signal, () => broken.abort(STOPPED))];
+    try {
+      const bucket = await raceAbort(link.bucket(), broken.signal);
+      const updates = await bucket.watch({ headers_only: true });
+      stops.push(onAbort(broken.signal, () => updates.stop()));
+      // The first ones are what is there, so nothing is missed while it begins.
+      for await (const update of updates) if (update !== undefined && !broken.signal.aborted) this.#tell();
+    } finally {
+      for (const stop of stops) stop();
+    }
+  }
+}
+
+/** What is kept, if there is something: a record that was removed leaves a mark. */
+function keptIn(entry: KvEntry | null): { readonly owner: string; readonly record: unknown } | undefined {
+  if (entry === null || entry.operation !== 'PUT') return undefined;
+  try {
+    const { owner, record } = entry.json<{ owner: unknown; record: unknown }>();
+    return typeof owner === 'string' ? { owner, record } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Repeats a change that somebody else has made at the same time, as the revision tells. */
+async function change<T>(attempt: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isWrongRevision(error)) throw error;
+    }
+  }
+}
+
+function putSlot(bucket: Bucket, slot: string, owner: string, value: string, signal: AbortSignal) {
+  return change(async () => {
+    const entry = await bucket.get(slot);
+    const kept = keptIn(entry);
+    if (kept !== undefined && kept.owner !== owner) return false;
+    // What is no record of ours is in nobody's slot.
+    if (entry === null) await bucket.create(slot, value);
+    else await bucket.update(slot, value, entry.revision);
+    return true;
+  }, signal);
+}
+
+function leaveSlot(bucket: Bucket, slot: string, owner: string, signal: AbortSignal): Promise<void> {
+  return change(async () => {
+    const entry = await bucket.get(slot);
+    if (entry === null || keptIn(entry)?.owner !== owner) return;
+    await bucket.delete(slot, { previousSeq: entry.revision });
+  }, signal);
+}
+
+async function allOf(bucket: Bucket, signal: AbortSignal): Promise<RegistryEntry[]> {
+  const stream = bucket.bucketName();
+  const { state } = await bucket.jsm.streams.info(stream, { subjects_filter: `${bucket.prefix}.>` });
+  const slots = Object.keys(state.subjects ?? {}).map((subject) => subject.slice(bucket.prefixLen));
+  const entries: RegistryEntry[] = [];
+  for (let i = 0; i < slots.length; i += AT_A_TIME) {
+    signal.throwIfAborted();
+    const some = slots.slice(i, i + AT_A_TIME);
+    const found = await Promise.all(some.map(async (slot) => keptIn(await bucket.get(slot))));
+    for (const [j, kept] of found.entries()) {
+      const slot = some[j];
+      if (kept !== undefined && slot !== undefined) entries.push({ slot, ...kept });
+    }
+  }
+  return entries;
+}

@@ -1,0 +1,171 @@
+import { assertNoTilde, configError } from '@tiered/core/internal';
+import { systemClock, type Clock } from '@tiered/core';
+import os from 'node:os';
+import path from 'node:path';
+import { Calls } from './calls.js';
+import { assertSlot, checkedRecord } from './checks.js';
+import { RecordThread } from './record-thread.js';
+import type { PutOptions, Registry, RegistryCallOptions, RegistryEntry } from './registry.js';
+
+/** Milliseconds after which a call is given up: another process was stopped while it was writing. */
+const BOUND_MS = 2000;
+/** Milliseconds between two looks for changes. Each takes some 50 microseconds of the thread. */
+const LOOK_MS = 500;
+
+const NAME = /^\w[\w.-]{0,63}$/;
+
+/** Options of a `SqliteRegistry`. */
+export interface SqliteRegistryOptions {
+  /**
+   * The file. It and its directory are made where they are missing, with the modes 0600 and 0700. It has to
+   * be on a disk of this machine, or in memory: SQLite's locks do not work on every network file system. All
+   * processes have to reach the same file, so containers mount the directory, and not the file.
+   */
+  readonly path: string;
+  /** Measures the bound of calls, and when to look for changes. Default: `systemClock`. */
+  readonly clock?: Clock | undefined;
+  /**
+   * Milliseconds of a clock that all processes of the machine share. Records expire by it. Default: the time
+   * since the machine was started, without the time for which it was suspended. Unlike the time of day it
+   * never jumps, so that a clock that is set takes nobody's slot.
+   */
+  readonly now?: (() => number) | undefined;
+}
+
+/**
+ * The registry for processes of one machine, also in several containers: a small SQLite file. The default,
+ * because it needs no server.
+ *
+ * A slot has one owner at a time, whatever process is killed or stopped when. A process that is stopped while
+ * it writes keeps the others from writing: their calls reject with `TIERED_UNAVAILABLE` after 2 s, until it
+ * goes on or is killed. So do calls while the disk hangs. No call blocks the event loop; a thread makes them.
+ *
+ * A damaged file is put aside (`FILE.damaged`) and begun anew. Records are there again when their members
+ * have put them again. The same holds for a file that is deleted.
+ *
+ * `open` rejects with `TIERED_PERMISSION` for a file or a directory of another user, a file that others may
+ * read, and a directory that others may write to; and with `TIERED_DIRECTORY_NOT_OURS` for a database that is
+ * something else. `watch` looks every 500 ms whether anything has changed.
+ */
+export class SqliteRegistry implements Registry {
+  readonly name: string;
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #now: () => number;
+  readonly #calls: Calls;
+  #thread: RecordThread | undefined;
+  readonly #watchers = new Set<{ readonly changed: () => void }>();
+  #looking: AbortController | undefined;
+
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for a path that is empty or begins with `~`. */
+  constructor({ path: file, clock = systemClock, now = sinceStart }: SqliteRegistryOptions) {
+    if (typeof file !== 'string' || file === '') throw configError('path', 'the path of a file', file);
+    assertNoTilde('path', file);
+    this.#path = path.resolve(file);
+    this.name = `sqlite:${this.#path}`;
+    this.#clock = clock;
+    this.#now = now;
+    this.#calls = new Calls(this.name, clock, BOUND_MS);
+  }
+
+  /**
+   * The registry of a name, for the processes of this user. Its file is in a directory of the user: in that
+   * of `XDG_RUNTIME_DIR`, else in that of temporary files. Processes that are to meet need the same of these;
+   * containers have neither in common, and name a `path`.
+   * @param name 1 to 64 letters, digits, `_`, `-` and `.`, such as that of the training.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for another name.
+   */
+  static named(name: string, options: Omit<SqliteRegistryOptions, 'path'> = {}): SqliteRegistry {
+    if (!NAME.test(name)) throw configError('name', '1 to 64 letters, digits, "_", "-" and "."', name);
+    const { XDG_RUNTIME_DIR: own = '' } = process.env;
+    const directory = path.join(own === '' ? os.tmpdir() : own, `tiered-${process.getuid?.() ?? 'run'}`);
+    return new SqliteRegistry({ ...options, path: path.join(directory, 'registry', `${name}.db`) });
+  }
+
+  open({ signal }: RegistryCallOptions = {}): Promise<void> {
+    return this.#calls.open(signal, (ends) => {
+      this.#thread ??= new RecordThread(this.#path, this.name, this.#clock);
+      return this.#thread.call('open', undefined, ends);
+    });
+  }
+
+  async put(entry: RegistryEntry, options: PutOptions): Promise<boolean> {
+    const record = checkedRecord(entry, options);
+    const { slot, owner } = entry;
+    return this.#call(options.signal, (thread, ends) =>
+      thread.call('put', { slot, owner, record, now: this.#now(), ttl: options.ttlMs }, ends),
+    );
+  }
+
+  async all({ signal }: RegistryCallOptions = {}): Promise<readonly RegistryEntry[]> {
+    return this.#call(signal, (thread, ends) => thread.call('all', { now: this.#now() }, ends));
+  }
+
+  watch(changed: () => void): () => void {
+    const watcher = { changed };
+    this.#watchers.add(watcher);
+    if (this.#looking === undefined) {
+      this.#looking = new AbortController();
+      void this.#look(this.#looking.signal);
+    }
+    return () => {
+      this.#watchers.delete(watcher);
+      if (this.#watchers.size === 0) this.#stopLooking();
+    };
+  }
+
+  async leave(slot: string, owner: string, { signal }: RegistryCallOptions = {}): Promise<void> {
+    assertSlot(slot);
+    return this.#call(signal, (thread, ends) => thread.call('leave', { slot, owner }, ends));
+  }
+
+  async close(): Promise<void> {
+    this.#watchers.clear();
+    this.#stopLooking();
+    await this.#calls.close();
+    await this.#thread?.end();
+  }
+
+  #call<T>(
+    signal: AbortSignal | undefined,
+    call: (thread: RecordThread, ends: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    return this.#calls.run(signal, (ends) => {
+      // There is one since `open`.
+      const thread = this.#thread as RecordThread;
+      return call(thread, ends);
+    });
+  }
+
+  #stopLooking(): void {
+    this.#looking?.abort(STOPPED);
+    this.#looking = undefined;
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    let seen = await this.#version(signal);
+    while (!signal.aborted) {
+      await this.#clock.sleep(LOOK_MS, signal, { background: true }).catch(() => undefined);
+      const version = await this.#version(signal);
+      if (signal.aborted || version === undefined || version === seen) continue;
+      seen = version;
+      for (const { changed } of [...this.#watchers]) changed();
+    }
+  }
+
+  /** Undefined while it cannot be told. */
+  #version(signal: AbortSignal): Promise<string | undefined> {
+    return this.#call(signal, (thread, ends) => thread.call('version', undefined, ends)).catch(
+      () => undefined,
+    );
+  }
+}
+
+/** The reason for which nobody looks any more. */
+const STOPPED = new Error('nobody watches the registry any more');
+
+/** Milliseconds since the machine was started: the same in all of its processes. */
+function sinceStart(): number {
+  // eslint-disable-next-line no-restricted-properties
+  return Number(process.hrtime.bigint() / 1_000_000n);
+}

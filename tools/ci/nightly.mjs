@@ -34,6 +34,7 @@ const PREPARATION = /** @type {Step[]} */ ([
   { name: 'build', command: 'npm run build', needed: true },
   { name: 'docs', command: 'npm run docs' },
   { name: 'servers', command: 'bash tools/servers/install.sh', needed: true },
+  { name: 'newest NATS', command: 'node tools/servers/build-nats.js' },
   { name: 'environments', command: 'node tools/frameworks/build.js', needed: true },
 ]);
 

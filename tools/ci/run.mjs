@@ -30,12 +30,12 @@ const steps = [
   // Packs the packages, for which it builds them all: tests need what is built.
   { name: 'checks', command: 'npm run check' },
   { name: 'docs', command: 'npm run docs' },
-  // Without them, the tests fail that need a real S3 server, a browser, frameworks in Python or
+  // Without them, the tests fail that need a real server of S3 or NATS, a browser, frameworks in Python or
   // compilers of Rust, Go and musl, or record system calls, and the tests and benches that need a slow file
   // system.
   {
     name: 'servers',
-    command: 'bash tools/servers/install.sh swift fuse strace squashfs chromium frameworks rust go musl',
+    command: 'bash tools/servers/install.sh swift fuse strace squashfs chromium frameworks rust go musl nats',
   },
   // Clients of S3 that read through the gateway.
   { name: 'clients', command: 'node tools/frameworks/build.js clients' },

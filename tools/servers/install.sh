@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Installs what is missing for the real S3 servers of the tests, for the slow file system of benches and tests
+# Installs what is missing for the real servers of the tests (S3, NATS), for the slow file system of benches and tests
 # (tools/fuse), the recorder of system calls of the tests of power cuts, the browser that opens the documentation,
 # what the frameworks of the tests of @tiered/interpose need of Debian (the rest: node tools/frameworks/build.js), the
 # compilers of the other programs of these tests, what looks for mistakes in C (valgrind, clang), and the caching proxies
 # that a bench compares the gateway with (nginx, rclone):
-# bash tools/servers/install.sh [swift|radosgw|fuse|strace|squashfs|chromium|frameworks|rust|go|musl|valgrind|clang|proxies]...
+# bash tools/servers/install.sh [swift|radosgw|fuse|strace|squashfs|chromium|frameworks|rust|go|musl|valgrind|clang|proxies|nats]...
 # Without arguments, all. Needs apt-get, and root or sudo.
 set -euo pipefail
 
-ALL=(swift radosgw fuse strace squashfs chromium frameworks rust go musl valgrind clang proxies)
+ALL=(swift radosgw fuse strace squashfs chromium frameworks rust go musl valgrind clang proxies nats)
 
 packages_of() {
   case $1 in
@@ -25,6 +25,7 @@ packages_of() {
     valgrind) echo gcc libc6-dev valgrind ;;
     clang) echo clang-14 libclang-rt-14-dev ;;
     proxies) echo nginx-light rclone ;;
+    nats) echo nats-server ;;
     *) echo "There is no '$1': choose ${ALL[*]}." >&2 && return 1 ;;
   esac
 }

@@ -1,0 +1,95 @@
+import { existsSync, readFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { accepts } from './asking.js';
+import { NEWEST_NATS } from './build-nats.js';
+import { EndedEarly, freePorts, Processes } from './processes.js';
+import { missing, type Installation } from './real-server.js';
+
+const NATS: Installation = {
+  name: 'nats-server',
+  programs: ['nats-server'],
+  install: 'bash tools/servers/install.sh nats',
+};
+
+/** The command that installs nats-server; `undefined` if it is installed. */
+export const missingForNats = (): string | undefined => missing(NATS);
+
+/** The servers that are here: that of the system, and the newest if it was built. */
+export function natsServers(): readonly { readonly name: string; readonly program: string }[] {
+  const newest = existsSync(NEWEST_NATS);
+  const installed = { name: 'nats-server of the system', program: 'nats-server' };
+  return newest ? [installed, { name: 'the newest nats-server', program: NEWEST_NATS }] : [installed];
+}
+
+/** A nats-server on a port of 127.0.0.1, with its storage in a temporary directory. */
+export class NatsServer implements AsyncDisposable {
+  readonly port: number;
+  readonly #processes: Processes;
+  readonly #program: string;
+  readonly #args: readonly string[];
+  #storages = 0;
+
+  private constructor(processes: Processes, program: string, args: readonly string[], port: number) {
+    this.#processes = processes;
+    this.#program = program;
+    this.#args = args;
+    this.port = port;
+  }
+
+  /**
+   * @param program Its name or path.
+   * @param args Beside its port and storage.
+   * @param jetstream Whether it keeps anything.
+   * @throws Error with the end of its log.
+   */
+  static async start(program: string, args: readonly string[] = [], jetstream = true): Promise<NatsServer> {
+    const all = jetstream ? [...args, '-js'] : args;
+    for (let isRetry = false; ; isRetry = true) {
+      const [port = 0] = await freePorts(1);
+      const server = new NatsServer(new Processes(os.tmpdir(), 'tiered-nats-'), program, all, port);
+      try {
+        await server.restart();
+        return server;
+      } catch (error) {
+        const logs = server.#processes.endOfLogs();
+        await server.#processes.close();
+        // Another program may have taken the port.
+        if (isRetry || !(error instanceof EndedEarly))
+          throw new Error(`nats-server did not start\n${logs}`, { cause: error });
+      }
+    }
+  }
+
+  get url(): string {
+    return `nats://127.0.0.1:${this.port}`;
+  }
+
+  /** Starts it again after `kill`, and waits until it listens. */
+  async restart({ keepStorage = true }: { readonly keepStorage?: boolean } = {}): Promise<void> {
+    if (!keepStorage) this.#storages += 1;
+    const { directory } = this.#processes;
+    const storage = path.join(directory, `storage-${this.#storages}`);
+    const own = ['-a', '127.0.0.1', '-p', String(this.port), '-sd', storage, '-P', this.#pidFile];
+    await this.#processes.start('nats', this.#program, [...own, ...this.#args], () => accepts(this.port));
+  }
+
+  /** Ends it at once, and waits until nobody listens. */
+  async kill(): Promise<void> {
+    this.signal('SIGKILL');
+    while (await accepts(this.port));
+  }
+
+  /** Stops it, or lets it go on. */
+  signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {
+    process.kill(Number(readFileSync(this.#pidFile, 'utf8')), signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#processes.close();
+  }
+
+  get #pidFile(): string {
+    return path.join(this.#processes.directory, 'nats.pid');
+  }
+}

@@ -136,7 +136,7 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
 
   /** The other workers that are there. */
   get members(): readonly Member[] {
-    return [...this.#members.others.values()];
+    return [...this.#members.others.values()].filter(({ isThere }) => isThere);
   }
 
   /** Where peers reach this worker, while it serves. */
@@ -247,7 +247,7 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     return {
       ...counts,
       rank: this.rank,
-      members: this.#members.others.size + 1,
+      members: this.members.length + 1,
       perPeer: [...this.#peers.values()].map((peer) => ({
         rank: peer.rank,
         url: peer.url,
@@ -306,12 +306,16 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
 
   /** Others came, went or changed. */
   #changed(): void {
+    // Not before this worker has its rank.
+    if (this.rank === -1) return;
     for (const [rank, peer] of this.#peers) {
       const member = this.#members.others.get(rank);
-      if (member?.share !== true || member.url !== peer.url) this.#drop(peer);
+      if (member?.isThere !== true || !member.share || member.url !== peer.url || member.owner !== peer.owner)
+        this.#drop(peer);
     }
-    for (const { rank, url, share } of this.#members.others.values())
-      if (share && url !== '' && !this.#peers.has(rank)) this.#peers.set(rank, this.#peerAt(rank, url));
+    for (const member of this.members)
+      if (member.share && member.url !== '' && !this.#peers.has(member.rank))
+        this.#peers.set(member.rank, this.#peerOf(member));
     this.#rehome();
     this.emit('members', this.members);
   }
@@ -319,13 +323,20 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
   /** Finds homes among those who are there, if there is no plan. */
   #rehome(): void {
     const { size, share } = this.#options;
-    const others = this.members.filter((member) => member.share).map(({ rank }) => rank);
-    const ranks =
-      size === undefined
-        ? [...others, ...(share ? [this.rank] : [])]
-        : Array.from({ length: size }, (_, rank) => rank);
+    if (this.#plan !== undefined) return;
+    const known = [...this.#members.others.values()].filter((member) => member.share);
+    const others = known.map(({ rank }) => rank);
+    if (size !== undefined) this.#rehomeAmong(Array.from({ length: size }, (_, rank) => rank));
+    else {
+      // Before this worker came, its objects were those of others.
+      if (this.#present === undefined && others.length > 0) this.#rehomeAmong(others);
+      this.#rehomeAmong(share ? [...others, this.rank] : others);
+    }
+  }
+
+  #rehomeAmong(ranks: readonly number[]): void {
     const named = ranks.toSorted((a, b) => a - b).join();
-    if (this.#plan !== undefined || named === this.#ranks) return;
+    if (named === this.#ranks) return;
     this.#ranks = named;
     this.#move(new RendezvousHomes(ranks, this.#hashOf));
   }
@@ -337,11 +348,12 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     this.#homes = former === undefined ? homes : new MovedHomes(former, homes);
   }
 
-  #peerAt(rank: number, url: string): Peer {
+  #peerOf({ rank, url, owner }: Member): Peer {
     const { deadlineMs, clock } = this.#options;
     return new Peer({
       rank,
       url,
+      owner,
       driver: this.#transport.connect(url),
       deadlineMs,
       clock,

@@ -85,6 +85,10 @@ export async function workers(count: number, options: Omit<WorkerOptions, 'recor
 
 /** Resolves once a worker can ask so many others. */
 export async function knowing(cluster: Cluster, count: number): Promise<void> {
-  while (cluster.stats().perPeer.length !== count)
-    await new Promise<void>((resolve) => cluster.once('members', () => resolve()));
+  await until(cluster, () => cluster.stats().perPeer.length === count);
+}
+
+/** Resolves once that is true, which only other members make it. */
+export async function until(cluster: Cluster, isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await new Promise<void>((resolve) => cluster.once('members', () => resolve()));
 }

@@ -1,7 +1,7 @@
 import { isTieredError, TieredError, type Clock } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { memberRecord, slotOf, type MemberRecord } from '../member.js';
-import type { Registry } from '../registry/registry.js';
+import type { Registry, RegistryEntry } from '../registry/registry.js';
 
 /** A record is renewed so many times while it lives, so that one lost renewal does not count. */
 const RENEWALS = 3;
@@ -15,6 +15,8 @@ const HINTS_MS = 100;
 export interface Member extends MemberRecord {
   /** The process; another one may take its rank later. */
   readonly owner: string;
+  /** Whether the registry has its record. Without, it has left, or was killed. */
+  readonly isThere: boolean;
   /** When the registry last had its record, on the clock. */
   readonly seenAt: number;
 }
@@ -35,13 +37,13 @@ export interface MembersParts {
 }
 
 /**
- * Who is there, as the registry said last. When the registry is lost, everybody stays who they are. A worker
- * whose record is gone stays a member for a while: it may be the registry that forgot it, and requests find
- * out soon whether it answers.
+ * Who is there, as the registry said last. While the registry is lost, or has forgotten everybody, all stay
+ * who they are. A worker whose record is gone is asked no more. It stays known for a while, since it may have
+ * been started anew, and its objects need no other home.
  */
 export class Members {
   readonly #parts: MembersParts;
-  readonly #others = new Map<number, Member>();
+  #others: ReadonlyMap<number, Member> = new Map();
   readonly #ended = new AbortController();
   /** Wakes the loop before its time. */
   #wake: () => void = () => undefined;
@@ -169,28 +171,37 @@ export class Members {
   async #look(signal: AbortSignal | undefined): Promise<void> {
     const { registry, owner, clock, ttlMs, goneAfterMs, onChange } = this.#parts;
     const now = clock.now();
-    let isChanged = false;
-    for (const entry of await registry.all({ signal })) {
-      const { success, data } = memberRecord.safeParse(entry.record);
-      // A registry may have records of others: of a control plane, or of a later version.
-      if (!success || entry.owner === owner || slotOf(data.rank) !== entry.slot) continue;
-      if (data.rank === this.rank) continue;
-      const known = this.#others.get(data.rank);
-      isChanged ||= known === undefined || !isSame(known, { ...data, owner: entry.owner });
-      this.#others.set(data.rank, { ...data, owner: entry.owner, seenAt: now });
-    }
-    for (const [rank, { seenAt }] of this.#others) {
-      if (now - seenAt < goneAfterMs && rank !== this.rank) continue;
-      this.#others.delete(rank);
-      isChanged = true;
-    }
+    const entries = await registry.all({ signal });
+    const seen = membersIn(entries, now);
+    // A registry that has lost this record has lost those of others as well, who will put them again.
+    const hasForgotten = this.#own !== undefined && !entries.some((entry) => entry.owner === owner);
+    for (const [rank, known] of this.#others)
+      if (!seen.has(rank) && now - known.seenAt < goneAfterMs)
+        seen.set(rank, { ...known, isThere: known.isThere && hasForgotten });
+    for (const [rank, { owner: other }] of seen) if (other === owner || rank === this.rank) seen.delete(rank);
+    const isChanged =
+      seen.size !== this.#others.size ||
+      [...seen].some(([rank, member]) => !isSame(this.#others.get(rank), member));
+    this.#others = seen;
     this.#hintMs = isChanged ? HINTS_MS : Math.min(2 * this.#hintMs, ttlMs / RENEWALS);
     if (isChanged) onChange();
   }
 }
 
-function isSame(known: Member, now: Omit<Member, 'seenAt'>): boolean {
-  return (['owner', 'url', 'share', 'plan'] as const).every((field) => known[field] === now[field]);
+/** The members that a registry knows. It may have records of others too: of a control plane, for example. */
+function membersIn(entries: readonly RegistryEntry[], now: number): Map<number, Member> {
+  const members = new Map<number, Member>();
+  for (const { slot, owner, record } of entries) {
+    const { success, data } = memberRecord.safeParse(record);
+    if (success && slotOf(data.rank) === slot)
+      members.set(data.rank, { ...data, owner, isThere: true, seenAt: now });
+  }
+  return members;
+}
+
+function isSame(known: Member | undefined, now: Member): boolean {
+  const fields = ['owner', 'url', 'share', 'plan', 'isThere'] as const;
+  return known !== undefined && fields.every((field) => known[field] === now[field]);
 }
 
 /** @throws TieredError `TIERED_CONFIG_INVALID` that names the difference. */

@@ -23,6 +23,8 @@ export interface PeerCounts {
 export interface PeerOptions {
   readonly rank: number;
   readonly url: string;
+  /** Its process. Another one at the same place is another peer, whatever was wrong with this one. */
+  readonly owner: string;
   /** Reads from it. Belongs to the peer. */
   readonly driver: StorageDriver;
   readonly deadlineMs: number;
@@ -40,6 +42,7 @@ export interface PeerOptions {
 export class Peer {
   readonly rank: number;
   readonly url: string;
+  readonly owner: string;
   readonly #options: PeerOptions;
   readonly #driver: StorageDriver;
   readonly #health: TierHealth;
@@ -54,9 +57,10 @@ export class Peer {
   readonly #opening: Promise<void>;
 
   constructor(options: PeerOptions) {
-    const { rank, url, driver, deadlineMs, clock } = options;
+    const { rank, url, owner, driver, deadlineMs, clock } = options;
     this.rank = rank;
     this.url = url;
+    this.owner = owner;
     this.#options = options;
     this.#driver = driver;
     this.#health = new TierHealth(clock);

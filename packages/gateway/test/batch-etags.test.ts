@@ -59,13 +59,13 @@ describe('the ETags of a batch', () => {
 describe('the checksums of a batch', () => {
   it('[X1] stand behind the ETags, for who asks: XXH64 of the bytes, or of the range', async () => {
     const gateway = await served();
-    const { bytes: sumOf } = await loadChecksum();
+    const checksum = await loadChecksum();
     const items = [{ objname: 'a' }, { objname: LONG, start: 100, length: 50 }, { objname: 'empty' }];
     const asked = { headers: { ...ASKED.headers, 'x-tiered-sums': '1' } };
     const { body } = await batchOf(gateway, items, { onob: true }, asked);
     const sums = (await commentsOf(body)).map(([, comment]) => comment?.split(' ')[1]);
     const expected = [OBJECTS.a, OBJECTS[LONG]?.subarray(100, 150)].map((bytes) =>
-      sumOf(bytes ?? new Uint8Array()).toString(16),
+      checksum.bytes(bytes ?? new Uint8Array()).toString(16),
     );
     expect(sums).toEqual([...expected, undefined]);
   });

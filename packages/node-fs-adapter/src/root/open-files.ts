@@ -44,8 +44,8 @@ const NOT_OPEN = Symbol('not open');
 
 /**
  * Descriptors kept open between reads. A file stays open until as many others as may be open were asked for
- * since its last read, whether those stay open or not. So a file that somebody deleted leaves its disk in time.
- * A descriptor is closed only when no read uses it: a number that the system gives to another file in
+ * since its last read, whether those stay open or not. So a file that somebody deleted leaves its disk in
+ * time. A descriptor is closed only when no read uses it: a number that the system gives to another file in
  * mid-read would serve that file's bytes.
  */
 export class OpenFiles {

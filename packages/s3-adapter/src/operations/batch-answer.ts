@@ -84,11 +84,11 @@ export class BatchAnswer implements Sink {
 
   #take(entry: ReadEntry): void {
     const read = this.#reads.next().value;
-    if (read === undefined || this.#isOver) return void entry.resume();
-    const failure = failureOf(entry, read);
-    if (failure !== undefined) {
-      if (failure !== OTHER) this.failures.set(read, failure);
-      return void entry.resume();
+    const failure = read === undefined || this.#isOver ? OTHER : failureOf(entry, read);
+    if (read === undefined || failure !== undefined) {
+      if (read !== undefined && failure !== undefined && failure !== OTHER) this.failures.set(read, failure);
+      entry.resume();
+      return;
     }
     const { target } = read;
     let filled = 0;

@@ -1,30 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { someBytes } from '@tiered/core/testing';
-import { Header } from 'tar/header';
-import { Pax } from 'tar/pax';
 import { describe, expect, it } from 'vitest';
 import { answering, BUCKET, driverOn, place } from './helpers.js';
+import { entryOf } from './tar-entries.js';
 
 const OBJECTS: Readonly<Record<string, Buffer>> = Object.fromEntries(
   ['a', 'b', 'c', 'd'].map((key, i) => [key, Buffer.from(someBytes(1000, i))]),
 );
 const ETAG = '"1"';
 const END = Buffer.alloc(1024);
-
-interface Entry {
-  readonly name: string;
-  readonly bytes: Uint8Array;
-  readonly etag?: string | undefined;
-}
-
-/** An entry of a tar as the gateway sends it. */
-function entryOf({ name, bytes, etag }: Entry): Buffer {
-  const about = { path: name, size: bytes.byteLength, ...(etag !== undefined && { comment: etag }) };
-  const header = Buffer.alloc(512);
-  new Header({ ...about, path: 'path-in-pax-header', type: 'File' }).encode(header);
-  return Buffer.concat([new Pax(about).encode(), header, bytes, Buffer.alloc(-bytes.byteLength & 511)]);
-}
 
 function entries(of: Readonly<Record<string, Uint8Array>> = OBJECTS): Buffer[] {
   return Object.entries(of).map(([name, bytes]) => entryOf({ name, bytes, etag: ETAG }));

@@ -30,6 +30,10 @@ export class Calls {
     return this.#state === 'open';
   }
 
+  get isClosed(): boolean {
+    return this.#state === 'closed';
+  }
+
   /** Makes the call after which the others may be made. Does nothing if it has been made. */
   async open(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     if (this.#state === 'open') return;

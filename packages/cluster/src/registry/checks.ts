@@ -6,9 +6,9 @@ import type { PutOptions, RegistryEntry } from './registry.js';
 const LARGEST_RECORD = 16 * 1024;
 const SHORTEST_TTL_MS = 1000;
 const LONGEST_SLOT = 128;
-const LONGEST_OWNER = 256;
 
-/** What every engine takes as a name: no separators of paths, no wildcards. */
+/** What every engine keeps as it is. A slot is a name as well: no separators of paths, no wildcards. */
+const OWNER = /^[\x20-\x7e]{1,256}$/;
 const SLOT = /^[\w-]+(\.[\w-]+)*$/;
 
 /**
@@ -18,8 +18,8 @@ const SLOT = /^[\w-]+(\.[\w-]+)*$/;
  */
 export function checkedRecord({ slot, owner, record }: RegistryEntry, { ttlMs }: PutOptions): string {
   assertSlot(slot);
-  if (typeof owner !== 'string' || owner === '' || owner.length > LONGEST_OWNER)
-    throw configError('owner', `1 to ${LONGEST_OWNER} characters`, owner);
+  if (typeof owner !== 'string' || !OWNER.test(owner))
+    throw configError('owner', '1 to 256 printable characters of ASCII', owner);
   assertTtl(ttlMs);
   const text = JSON.stringify(record) as string | undefined;
   if (text === undefined) throw configError('record', 'a value that JSON has', record);

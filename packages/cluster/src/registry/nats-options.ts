@@ -27,7 +27,10 @@ export interface NatsRegistryOptions {
   readonly password?: string | undefined;
   /** or the path of a file with a JWT and its key, as `nsc` makes them. It is read at each `open`. */
   readonly credsFile?: string | undefined;
-  /** Default: no TLS, unless the server asks for it. */
+  /**
+   * Default: no TLS, unless the server asks for it. Name servers by the names in their certificates: the
+   * client takes an address for `localhost`.
+   */
   readonly tls?: NatsTls | undefined;
   /**
    * Milliseconds after which a record is gone unless it is put again, at least 1,000: the server has one time

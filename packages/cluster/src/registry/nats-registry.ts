@@ -1,6 +1,6 @@
 import type { Bucket, KvEntry } from '@nats-io/kv';
 import { systemClock, type Clock } from '@tiered/core';
-import { onAbort, raceAbort } from '@tiered/core/internal';
+import { configError, onAbort, raceAbort } from '@tiered/core/internal';
 import { Calls } from './calls.js';
 import { assertSlot, checkedRecord } from './checks.js';
 import { NatsLink } from './nats-connection.js';
@@ -24,7 +24,8 @@ const STOPPED = new Error('nobody watches the registry any more');
  *
  * A slot has one owner: it is taken only if it is free, and renewed only as the revision that was read. `put`
  * costs two requests, `all` one and one for each record. Records expire by the clock of the server, and
- * without a hint to who watches. The `ttlMs` of `put` is not used.
+ * without a hint to who watches. They live as long as the `ttlMs` of the registry says; `put` rejects with
+ * `TIERED_CONFIG_INVALID` if they were to live longer.
  *
  * `open` rejects with `TIERED_UNAVAILABLE` if no server is there, `TIERED_PERMISSION` for wrong credentials,
  * `TIERED_UNSUPPORTED` without JetStream, and `TIERED_CONFIG_INVALID` if the bucket has another `ttlMs`.
@@ -40,7 +41,6 @@ export class NatsRegistry implements Registry {
   #link: Promise<NatsLink> | undefined;
   readonly #watchers = new Set<{ readonly changed: () => void }>();
   #watching: AbortController | undefined;
-  #isClosed = false;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID`, which shows no secrets. */
   constructor(options: NatsRegistryOptions) {
@@ -62,6 +62,9 @@ export class NatsRegistry implements Registry {
 
   async put(entry: RegistryEntry, options: PutOptions): Promise<boolean> {
     const text = checkedRecord(entry, options);
+    const { ttlMs } = this.#settings;
+    if (options.ttlMs > ttlMs)
+      throw configError('ttlMs', `at most ${ttlMs}, which the bucket has`, options.ttlMs);
     const { slot, owner } = entry;
     const value = `{"owner":${JSON.stringify(owner)},"record":${text}}`;
     return this.#calls.run(options.signal, (ends) =>
@@ -76,7 +79,7 @@ export class NatsRegistry implements Registry {
   watch(changed: () => void): () => void {
     const watcher = { changed };
     this.#watchers.add(watcher);
-    if (this.#watching === undefined && !this.#isClosed) {
+    if (this.#watching === undefined && !this.#calls.isClosed) {
       this.#watching = new AbortController();
       void this.#watch(this.#watching.signal);
     }
@@ -94,7 +97,6 @@ export class NatsRegistry implements Registry {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
     this.#watchers.clear();
     this.#stopWatching();
     await this.#calls.close();
@@ -129,17 +131,22 @@ export class NatsRegistry implements Registry {
   }
 
   async #connected(signal: AbortSignal): Promise<NatsLink> {
-    // Nobody has closed it but the client, which gives up for reasons of its own.
-    if ((await this.#link)?.isClosed === true && !this.#isClosed) this.#link = undefined;
-    const connecting = (this.#link ??= NatsLink.connect(this.#options, this.#settings));
-    try {
-      const link = await connecting;
+    for (;;) {
+      signal.throwIfAborted();
+      const link = await (this.#link ??= this.#connect());
       await link.connected(signal);
-      return link;
-    } catch (error) {
-      if (this.#link === connecting && !signal.aborted) this.#link = undefined;
-      throw error;
+      if (!link.isClosed) return link;
+      // Nobody has closed it but the client, which gives up for reasons of its own.
+      if ((await this.#link) === link) this.#link = undefined;
     }
+  }
+
+  #connect(): Promise<NatsLink> {
+    const connecting = NatsLink.connect(this.#options, this.#settings);
+    connecting.catch(() => {
+      if (this.#link === connecting) this.#link = undefined;
+    });
+    return connecting;
   }
 
   #tell(): void {

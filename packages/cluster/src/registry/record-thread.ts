@@ -54,6 +54,14 @@ const LONGEST_WAIT_MS = 1000;
 /** The reason for which the end of the thread is not waited for any more. */
 const EXITED = new Error('the thread of the registry has ended');
 
+/** The gates of all threads, which are closed when this process, or this thread, ends without that. */
+const gates = new Set<Int32Array>();
+
+function closeGates(): void {
+  for (const gate of gates) Atomics.store(gate, CLOSED, 1);
+  for (const gate of gates) Atomics.wait(gate, IN_CALL, 1, LONGEST_WAIT_MS);
+}
+
 /** By the package's own name for it: this module may be in any file of the build. */
 const THREAD = createRequire(import.meta.url).resolve('#registry-thread');
 
@@ -83,7 +91,8 @@ export class RecordThread {
     this.#name = name;
     this.#clock = clock;
     this.#worker = new Worker(THREAD, { workerData: { path, gate: this.#gate }, execArgv: [] });
-    process.on('exit', this.#closeGate);
+    if (gates.size === 0) process.on('exit', closeGates);
+    gates.add(this.#gate);
     // Only calls that are waited for keep the process alive.
     this.#worker.unref();
     this.#worker.on('message', (answer: Answer) => this.#answered(answer));
@@ -91,7 +100,8 @@ export class RecordThread {
     this.#exited = new Promise((resolve) => {
       this.#worker.on('exit', () => {
         this.#over(undefined);
-        process.off('exit', this.#closeGate);
+        gates.delete(this.#gate);
+        if (gates.size === 0) process.off('exit', closeGates);
         resolve();
       });
     });
@@ -132,11 +142,6 @@ export class RecordThread {
     exited.abort(EXITED);
     this.#worker.unref();
   }
-
-  readonly #closeGate = (): void => {
-    Atomics.store(this.#gate, CLOSED, 1);
-    Atomics.wait(this.#gate, IN_CALL, 1, LONGEST_WAIT_MS);
-  };
 
   async #once<C extends keyof RecordCalls>(
     call: C,

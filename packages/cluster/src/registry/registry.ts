@@ -5,7 +5,7 @@ export interface RegistryEntry {
    * single dots between them.
    */
   readonly slot: string;
-  /** The process that put it. 1 to 256 characters. */
+  /** The process that put it. 1 to 256 printable characters of ASCII. */
   readonly owner: string;
   /** What the member says of itself. At most 16 KiB as JSON in UTF-8. */
   readonly record: unknown;
@@ -15,7 +15,7 @@ export interface RegistryEntry {
 export interface PutOptions {
   /**
    * Milliseconds after which the record is gone unless it is put again, at least 1,000. Registries whose
-   * engine has one time for all records take the one that they were made with.
+   * engine has one time for all records take the one that they were made with, and refuse a longer one.
    */
   readonly ttlMs: number;
   /** Ends the wait. The record may have been put all the same. */

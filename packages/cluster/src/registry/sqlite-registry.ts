@@ -1,4 +1,4 @@
-import { assertNoTilde, configError } from '@tiered/core/internal';
+import { assertNoTilde, configError, invariant } from '@tiered/core/internal';
 import { systemClock, type Clock } from '@tiered/core';
 import os from 'node:os';
 import path from 'node:path';
@@ -79,14 +79,19 @@ export class SqliteRegistry implements Registry {
     if (!NAME.test(name)) throw configError('name', '1 to 64 letters, digits, "_", "-" and "."', name);
     const { XDG_RUNTIME_DIR: own = '' } = process.env;
     const directory = path.join(own === '' ? os.tmpdir() : own, `tiered-${process.getuid?.() ?? 'run'}`);
-    return new SqliteRegistry({ ...options, path: path.join(directory, 'registry', `${name}.db`) });
+    return new SqliteRegistry({ ...options, path: path.join(directory, `${name}.db`) });
   }
 
-  open({ signal }: RegistryCallOptions = {}): Promise<void> {
-    return this.#calls.open(signal, (ends) => {
-      this.#thread ??= new RecordThread(this.#path, this.name, this.#clock);
-      return this.#thread.call('open', undefined, ends);
-    });
+  async open({ signal }: RegistryCallOptions = {}): Promise<void> {
+    try {
+      await this.#calls.open(signal, (ends) => {
+        this.#thread ??= new RecordThread(this.#path, this.name, this.#clock);
+        return this.#thread.call('open', undefined, ends);
+      });
+    } catch (error) {
+      if (!this.#calls.isOpen) await this.#endThread();
+      throw error;
+    }
   }
 
   async put(entry: RegistryEntry, options: PutOptions): Promise<boolean> {
@@ -104,7 +109,7 @@ export class SqliteRegistry implements Registry {
   watch(changed: () => void): () => void {
     const watcher = { changed };
     this.#watchers.add(watcher);
-    if (this.#looking === undefined) {
+    if (this.#looking === undefined && !this.#calls.isClosed) {
       this.#looking = new AbortController();
       void this.#look(this.#looking.signal);
     }
@@ -123,7 +128,13 @@ export class SqliteRegistry implements Registry {
     this.#watchers.clear();
     this.#stopLooking();
     await this.#calls.close();
-    await this.#thread?.end();
+    await this.#endThread();
+  }
+
+  async #endThread(): Promise<void> {
+    const thread = this.#thread;
+    this.#thread = undefined;
+    await thread?.end();
   }
 
   #call<T>(
@@ -131,8 +142,8 @@ export class SqliteRegistry implements Registry {
     call: (thread: RecordThread, ends: AbortSignal) => Promise<T>,
   ): Promise<T> {
     return this.#calls.run(signal, (ends) => {
-      // There is one since `open`.
-      const thread = this.#thread as RecordThread;
+      const thread = this.#thread;
+      invariant(thread !== undefined, 'an open registry has a thread');
       return call(thread, ends);
     });
   }

@@ -8,9 +8,9 @@ import path from 'node:path';
 import { Random } from '@tiered/core';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { SqliteRegistry } from '../../src/registry/index.js';
-import { entryOf, TTL_MS, until } from './suite.js';
+import { entryOf, SHORT_MS, until } from './suite.js';
 
-const put = { ttlMs: TTL_MS };
+const put = { ttlMs: SHORT_MS };
 const isRoot = process.getuid?.() === 0;
 
 /** A directory that goes with the test. */
@@ -54,7 +54,7 @@ describe('the file of a registry', () => {
   });
 
   it.each([
-    ['others may write to its directory', (file: string) => fs.chmodSync(path.dirname(file), 0o770)],
+    ['others may write to its directory', (file: string) => fs.chmodSync(path.dirname(file), 0o702)],
     ['others may read it', (file: string) => fs.writeFileSync(file, '', { mode: 0o644 })],
     ['it is a link', (file: string) => fs.symlinkSync('/etc/hostname', file)],
     ['it is a directory', (file: string) => fs.mkdirSync(file)],
@@ -88,9 +88,9 @@ describe('the file of a registry', () => {
   it('has a name in a directory of the user', () => {
     vi.stubEnv('XDG_RUNTIME_DIR', '/run/user/7');
     const user = process.getuid?.() ?? 'run';
-    expect(SqliteRegistry.named('a.b').name).toBe(`sqlite:/run/user/7/tiered-${user}/registry/a.b.db`);
+    expect(SqliteRegistry.named('a.b').name).toBe(`sqlite:/run/user/7/tiered-${user}/a.b.db`);
     vi.stubEnv('XDG_RUNTIME_DIR', '');
-    expect(SqliteRegistry.named('x').name).toBe(`sqlite:${os.tmpdir()}/tiered-${user}/registry/x.db`);
+    expect(SqliteRegistry.named('x').name).toBe(`sqlite:${os.tmpdir()}/tiered-${user}/x.db`);
     for (const name of ['', '.', '../x', 'a/b', '.x'])
       expect(() => SqliteRegistry.named(name)).toThrow(
         expect.objectContaining({ code: 'TIERED_CONFIG_INVALID' }),
@@ -197,7 +197,7 @@ describe('a registry of several processes', () => {
     // Nobody knows how long ago that was.
     expect(await after.put(entryOf('rank-0', 'b'), put)).toBe(false);
     expect(await after.all()).toHaveLength(1);
-    now += TTL_MS;
+    now += SHORT_MS;
     expect(await after.all()).toEqual([]);
     expect(await after.put(entryOf('rank-0', 'b'), put)).toBe(true);
   });

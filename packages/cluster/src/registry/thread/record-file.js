@@ -179,9 +179,18 @@ export class RecordFile {
       this.changes += 1;
       return result;
     } catch (error) {
+      this.rollBack();
+      throw error;
+    }
+  }
+
+  /** Leaves no transaction open: the next one would not begin, which looks like damage. */
+  rollBack() {
+    try {
       // A full disk may have ended it already.
       if (this.db.inTransaction) this.db.exec('ROLLBACK');
-      throw error;
+    } catch {
+      this.close();
     }
   }
 }

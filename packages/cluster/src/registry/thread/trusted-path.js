@@ -2,7 +2,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-const OTHERS_WRITE = 0o022;
+const GROUP_WRITES = 0o020;
+const OTHERS_WRITE = 0o002;
 const OTHERS = 0o077;
 
 /**
@@ -14,11 +15,13 @@ const OTHERS = 0o077;
 export function prepareFile(file) {
   const directory = path.dirname(file);
   fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
-  // The owners of links do not matter, but those of what they lead to.
-  refuseForeign(directory, fs.statSync(directory), OTHERS_WRITE, 'chmod go-w');
+  // Of links, it matters whose that is to which they lead.
+  const around = fs.statSync(directory);
+  // A group with the number of its user is that user's own. Most Linux distributions make such groups.
+  const groupWrites = around.gid === around.uid ? 0 : GROUP_WRITES;
+  refuseForeign(directory, around, OTHERS_WRITE | groupWrites, 'chmod go-w');
   try {
-    const made = fs.openSync(file, fs.constants.O_CREAT | fs.constants.O_EXCL | fs.constants.O_RDWR, 0o600);
-    fs.closeSync(made);
+    fs.closeSync(fs.openSync(file, 'wx+', 0o600));
   } catch (error) {
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') throw error;
   }

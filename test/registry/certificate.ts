@@ -1,0 +1,24 @@
+/**
+ * A certificate for localhost, and its key, which nobody trusts but these tests: for a server, for a client,
+ * and as that which has signed both. Made by openssl (P-256, valid until 2126).
+ */
+export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBxzCCAW2gAwIBAgIUB7TyAgIZZkBG+T92tsQQQy84m+cwCgYIKoZIzj0EAwIw
+FjEUMBIGA1UEAwwLdGllcmVkIHRlc3QwIBcNMjYxMTI2MjM1MTU2WhgPMjEyNjEx
+MDIyMzUxNTZaMBYxFDASBgNVBAMMC3RpZXJlZCB0ZXN0MFkwEwYHKoZIzj0CAQYI
+KoZIzj0DAQcDQgAE8iK9kP/Xhuc4vk68Gs3v9RLCJ/XJePbZ6sOwEiT8kFOZ6LD/
+L7uNMw1xTNmrTCldbIcgb+nwGfmqO0XRMBJT9KOBljCBkzAdBgNVHQ4EFgQUrHpZ
+ME7A4I8ljAufIiAoyq6x+REwHwYDVR0jBBgwFoAUrHpZME7A4I8ljAufIiAoyq6x
++REwDwYDVR0TAQH/BAUwAwEB/zAUBgNVHREEDTALgglsb2NhbGhvc3QwCwYDVR0P
+BAQDAgKEMB0GA1UdJQQWMBQGCCsGAQUFBwMBBggrBgEFBQcDAjAKBggqhkjOPQQD
+AgNIADBFAiEAnpwmf78UbnY0fR7JIVFmzRlrpEpFSv5zlCp/WIX7vTMCIGyrIwr4
+QNqM1/3e3t/hzvTqSN800I3Sb3lfAnrQsAGO
+-----END CERTIFICATE-----
+`;
+
+export const KEY = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgT53iQlAIBhTzp71+
+QG0hdVbZIwhJnPJg+8iNwSEEFbuhRANCAATyIr2Q/9eG5zi+Trwaze/1EsIn9cl4
+9tnqw7ASJPyQU5nosP8vu40zDXFM2atMKV1shyBv6fAZ+ao7RdEwElP0
+-----END PRIVATE KEY-----
+`;

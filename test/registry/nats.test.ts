@@ -71,12 +71,12 @@ describeNats((program) => {
     const clock = new ManualClock();
     const registry = registryOf({ servers: server.url, name, ttlMs: LONG_MS, clock });
     await registry.open();
-    server.signal('SIGSTOP');
+    server.stop();
     const calls = [registry.put(entryOf('rank-0', 'a'), put), registry.all(), registry.leave('rank-0', 'a')];
     const late = calls.map((call) => expect(call).rejects.toMatchObject({ code: 'TIERED_UNAVAILABLE' }));
     await clock.advance(5000);
     await Promise.all(late);
-    server.signal('SIGCONT');
+    server.goOn();
     await untilPut(registry, 'rank-0', 'a');
   });
 

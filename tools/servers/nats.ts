@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { accepts } from './asking.js';
@@ -76,17 +76,29 @@ export class NatsServer implements AsyncDisposable {
 
   /** Ends it at once, and waits until nobody listens. */
   async kill(): Promise<void> {
-    this.signal('SIGKILL');
+    process.kill(this.#pid, 'SIGKILL');
     while (await accepts(this.port));
   }
 
-  /** Stops it, or lets it go on. */
-  signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {
-    process.kill(Number(readFileSync(this.#pidFile, 'utf8')), signal);
+  /** Stops it: it answers nothing, and its connections stay. Waits until all of its threads have stopped. */
+  stop(): void {
+    process.kill(this.#pid, 'SIGSTOP');
+    const tasks = `/proc/${this.#pid}/task`;
+    const isStopped = (task: string) => /\) T /.test(readFileSync(`${tasks}/${task}/stat`, 'utf8'));
+    while (!readdirSync(tasks).every(isStopped));
+  }
+
+  /** Lets it go on after `stop`. */
+  goOn(): void {
+    process.kill(this.#pid, 'SIGCONT');
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#processes.close();
+  }
+
+  get #pid(): number {
+    return Number(readFileSync(this.#pidFile, 'utf8'));
   }
 
   get #pidFile(): string {

@@ -34,7 +34,7 @@ export interface RegistryCallOptions {
  *
  * A registry is asked now and then, not for each read. When it cannot be reached, its calls reject with
  * `TIERED_UNAVAILABLE`, which is retryable, within some seconds. Members go on with what they know. So it
- * need not be as available as the data. A put costs less than a millisecond on an idle machine, and may be
+ * need not be as available as the data. A put costs about a millisecond on an idle machine, and may be
  * made several times a second.
  *
  * All calls reject with `TIERED_NOT_OPEN` before `open` has resolved, and with `TIERED_CLOSED` after `close`.

@@ -187,9 +187,9 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     signal?: AbortSignal | undefined;
   }): Promise<boolean> {
     const { size = 0, clock } = this.#options;
-    const areAllThere = () =>
-      this.members.filter(({ url, share, plan }) => (url !== '' || !share) && plan === this.#planId).length >=
-      size - 1;
+    const isThere = ({ url, share, plan = this.#planId }: Member) =>
+      (url !== '' || !share) && plan === this.#planId;
+    const areAllThere = () => this.members.filter(isThere).length >= size - 1;
     const ended = new AbortController();
     const stopListening = onAbort(signal, (reason) => ended.abort(reason));
     const look = () => {

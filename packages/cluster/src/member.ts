@@ -8,10 +8,12 @@ export const memberRecord = z.object({
   url: z.string().max(2048),
   /** Whether it keeps objects for others. */
   share: z.boolean(),
-  /** The plan that it follows; empty without one. */
-  plan: z.string().max(64).default(''),
-  /** What all members have to agree on, each as text: the dataset, the seed, the plan. */
-  agreed: z.record(z.string(), z.string()).default({}),
+  /** The plan that it follows; empty without one. Undefined for a member of a list, which does not say. */
+  plan: z.string().max(64).optional(),
+  /**
+   * What all members have to agree on, each as text. Undefined for a member of a list, which does not say.
+   */
+  agreed: z.record(z.string(), z.string()).optional(),
 });
 
 /** A member of a cluster, as it says of itself. */

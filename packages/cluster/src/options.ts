@@ -37,8 +37,8 @@ export interface ClusterOptions {
    */
   readonly advertise?: string | undefined;
   /**
-   * Milliseconds after which a record expires that is not renewed; it is renewed three times as often.
-   * Default: 10,000. A worker takes the rank of one that was killed after as long.
+   * Whole milliseconds, at least 1,000, after which a record expires that is not renewed; it is renewed three
+   * times as often. Default: 10,000. A worker takes the rank of one that was killed after as long.
    */
   readonly ttlMs?: number | undefined;
   /**
@@ -81,9 +81,10 @@ export function checkedOptions(options: ClusterOptions): CheckedOptions {
   const { deadlineMs = 5_000, ttlMs = 10_000, goneAfterMs = 60_000 } = options;
   const { lateAfterMs = deadlineMs / 5 } = options;
   assertCounts({ rank }, 0);
+  assertCounts({ ttlMs }, 1_000);
   if (options.size !== undefined) assertCounts({ size });
   if (rank >= size) throw configError('rank', `a number from 0 to ${size - 1}, as size is ${size}`, rank);
-  for (const [field, ms] of Object.entries({ deadlineMs, ttlMs, goneAfterMs, lateAfterMs }))
+  for (const [field, ms] of Object.entries({ deadlineMs, goneAfterMs, lateAfterMs }))
     if (!(ms > 0 && ms < Infinity)) throw configError(field, 'milliseconds of more than 0', ms);
   if (token === undefined ? !isLoopback(host) : token.length < SHORTEST_TOKEN)
     throw configError(

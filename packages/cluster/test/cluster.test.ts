@@ -1,6 +1,7 @@
 import { systemClock, type StorageDriver } from '@tiered/core';
 import { ManualClock } from '@tiered/core/testing';
 import { describe, expect, it } from 'vitest';
+import { StaticRegistry } from '../src/registry/index.js';
 import { MemoryRecords } from '../src/registry/memory-registry.js';
 import {
   knowing,
@@ -59,6 +60,27 @@ describe('a worker of a cluster', () => {
     );
     await clock.advance(60_000);
     await refused;
+  });
+
+  it('joins a list of members, which say nothing but where they are', async () => {
+    const source = await sourceOf(OBJECTS);
+    const keeper = await worker({ source, records: new MemoryRecords(systemClock), rank: 0, size: 2 });
+    await readAll(keeper);
+    const members = [
+      { rank: 0, url: keeper.cluster.endpoint ?? '' },
+      { rank: 1, url: 'http://127.0.0.1:1' },
+    ];
+    const registry = new StaticRegistry({ members });
+    const other = await worker({
+      source,
+      records: new MemoryRecords(systemClock),
+      registry,
+      rank: 1,
+      size: 2,
+    });
+    await readAll(other);
+    expect(other.cluster.stats().perPeer).toMatchObject([{ rank: 0, missed: 0, failed: 0 }]);
+    expect(other.sourceBytes()).toBeLessThan(total);
   });
 
   it('with another token is refused by all, and reads the source', async () => {

@@ -81,7 +81,7 @@ export class Members {
     const { registry } = this.#parts;
     await registry.open({ signal });
     await this.#look(signal);
-    for (const other of this.#others.values()) assertAgreed(record.agreed, other);
+    for (const other of this.#others.values()) if (other.rank !== rank) assertAgreed(record.agreed, other);
     await (rank === undefined ? this.#takeFree(record, signal) : this.#takeRank({ ...record, rank }, signal));
     await this.#look(signal);
     this.#stopWatching = registry.watch(() => this.#wake());
@@ -205,7 +205,8 @@ function isSame(known: Member | undefined, now: Member): boolean {
 }
 
 /** @throws TieredError `TIERED_CONFIG_INVALID` that names the difference. */
-function assertAgreed(own: Readonly<Record<string, string>>, { rank, agreed }: Member): void {
+function assertAgreed(own: Readonly<Record<string, string>> = {}, { rank, agreed }: Member): void {
+  if (agreed === undefined) return;
   for (const field of new Set([...Object.keys(own), ...Object.keys(agreed)])) {
     if (own[field] === agreed[field]) continue;
     throw configError(

@@ -80,6 +80,7 @@ export class PeersDriver extends InterceptingDriver {
     };
   }
 
+  /** What was read, and from whom, so far. */
   get counts(): PeerReadCounts {
     const { peers, source, inVain } = this.#counts;
     return { peers: { ...peers }, source: { ...source }, inVain, late: this.#allowance.counts.hedges };

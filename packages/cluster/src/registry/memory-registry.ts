@@ -24,6 +24,7 @@ export class MemoryRecords {
     return [...this.#kept.values()].filter(({ until }) => until > now);
   }
 
+  /** Puts a record, unless another owner has its slot. Returns whether it did. */
   put(kept: Kept): boolean {
     const holder = this.all().find(({ slot }) => slot === kept.slot);
     if (holder !== undefined && holder.owner !== kept.owner) return false;
@@ -32,12 +33,14 @@ export class MemoryRecords {
     return true;
   }
 
+  /** Removes a record, if it is the owner's. */
   leave(slot: string, owner: string): void {
     if (this.#kept.get(slot)?.owner !== owner) return;
     this.#kept.delete(slot);
     this.#tell();
   }
 
+  /** Calls back at each change. Returns what stops that. */
   watch(changed: () => void): () => void {
     const watcher = { changed };
     this.#watchers.add(watcher);

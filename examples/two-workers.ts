@@ -45,7 +45,9 @@ for (let epoch = 0; epoch < 3; epoch++) {
   const [tier] = hierarchy.stats().tiers;
   const now = { tier: tier?.readBytes ?? 0, peers: peers.bytes, source: asked.bytes };
   const mb = (field: keyof typeof now) => `${((now[field] - before[field]) / 1e6).toFixed(1)} MB`;
-  console.log(`epoch ${epoch}: own tier, for both ${mb('tier')}, other worker ${mb('peers')}, source ${mb('source')}`);
+  console.log(
+    `epoch ${epoch}: own tier, for both ${mb('tier')}, other worker ${mb('peers')}, source ${mb('source')}`,
+  );
   before = now;
 }
 console.log('done: from now on the other one, if it still reads, reads from the source');

@@ -67,7 +67,7 @@ async function trained(room: number) {
   return ranks;
 }
 
-it('ranks that plan together read each object of the source once in all epochs, if they have room for all', async () => {
+it('[Z3] [D9] ranks that plan together read each object of the source once in all epochs, if they have room for all', async () => {
   const ranks = await trained(OBJECTS / RANKS);
   expect(ranks.reduce((sum, { sourceBytes }) => sum + sourceBytes(), 0)).toBe(OBJECTS * BYTES);
   for (const { cluster, hierarchy } of ranks) {
@@ -76,7 +76,7 @@ it('ranks that plan together read each object of the source once in all epochs, 
   }
 });
 
-it('what no rank has room for is read from the source by who needs it, and passes through nobody', async () => {
+it('[Z3] what no rank has room for is read from the source by who needs it, and passes through nobody', async () => {
   const ranks = await trained(OBJECTS / RANKS / 2);
   // Half of the objects once, the other half in each epoch, unless a rank reads one twice at the same moment.
   const optimum = (OBJECTS / 2) * BYTES * (1 + JOB.epochs);

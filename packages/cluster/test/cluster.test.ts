@@ -34,7 +34,7 @@ async function joined(others: readonly Worker[], options: Parameters<typeof work
 }
 
 describe('a worker of a cluster', () => {
-  it('is refused if it differs in what all agree on, and is told in what', async () => {
+  it('[Z6] is refused if it differs in what all agree on, and is told in what', async () => {
     const records = new MemoryRecords(systemClock);
     const source = await sourceOf(OBJECTS);
     await worker({ source, records, agreed: { dataset: 'a', seed: '1' } });
@@ -47,7 +47,7 @@ describe('a worker of a cluster', () => {
     expect(records.all()).toHaveLength(1);
   });
 
-  it('takes the lowest free rank, or is refused one that another worker has', async () => {
+  it('[Z6] takes the lowest free rank, or is refused one that another worker has', async () => {
     const records = new MemoryRecords(systemClock);
     const source = await sourceOf(OBJECTS);
     const [first, second] = [await worker({ source, records }), await worker({ source, records })];
@@ -62,7 +62,7 @@ describe('a worker of a cluster', () => {
     await refused;
   });
 
-  it('joins a list of members, which say nothing but where they are', async () => {
+  it('[Y5] joins a list of members, which say nothing but where they are', async () => {
     const source = await sourceOf(OBJECTS);
     const keeper = await worker({ source, records: new MemoryRecords(systemClock), rank: 0, size: 2 });
     await readAll(keeper);
@@ -83,7 +83,7 @@ describe('a worker of a cluster', () => {
     expect(other.sourceBytes()).toBeLessThan(total);
   });
 
-  it('with another token is refused by all, and reads the source', async () => {
+  it('[Z2] with another token is refused by all, and reads the source', async () => {
     const records = new MemoryRecords(systemClock);
     const source = await sourceOf(OBJECTS);
     const honest = await worker({ source, records, token: TOKEN, rank: 0, size: 2 });
@@ -96,7 +96,7 @@ describe('a worker of a cluster', () => {
     expect(JSON.stringify(records.all())).not.toContain('secret');
   });
 
-  it('without a tier of its own reads what others keep', async () => {
+  it('[Z3] without a tier of its own reads what others keep', async () => {
     const records = new MemoryRecords(systemClock);
     const source = await sourceOf(OBJECTS);
     const keeper = await worker({ source, records });
@@ -110,7 +110,7 @@ describe('a worker of a cluster', () => {
     expect(keeper.cluster.stats().perPeer).toEqual([]);
   });
 
-  it('that has left is asked no more, and its objects are read from the source', async () => {
+  it('[Z2] [Z7] that has left is asked no more, and its objects are read from the source', async () => {
     const [gone, ...left] = await workers(3, { source: await sourceOf(OBJECTS) });
     if (gone === undefined) throw new Error('no worker');
     await Promise.all([gone, ...left].map((one) => readAll(one)));
@@ -123,7 +123,7 @@ describe('a worker of a cluster', () => {
       expect(cluster.stats().perPeer.every(({ failed }) => failed === 0)).toBe(true);
   });
 
-  it('that comes gets what former homes have, and the source is asked for little', async () => {
+  it('[Z5] that comes gets what former homes have, and the source is asked for little', async () => {
     const records = new MemoryRecords(systemClock);
     const source: StorageDriver = await sourceOf(OBJECTS);
     const first = await worker({ source, records });
@@ -136,12 +136,41 @@ describe('a worker of a cluster', () => {
     expect(second.hierarchy.stats().placement.placed).toBeGreaterThan(5);
   });
 
-  it('that has no room fetches nothing for others', async () => {
+  it('[Z3] that has no room fetches nothing for others', async () => {
     const [one, other] = await workers(2, { source: await sourceOf(OBJECTS), quota: '0' });
     if (one === undefined || other === undefined) throw new Error('no worker');
     await readAll(one);
     expect(one.sourceBytes()).toBe(total);
     expect(other.sourceBytes()).toBe(0);
     expect(one.cluster.stats().inVain).toBeGreaterThan(5);
+  });
+
+  it('[Z1] reads the version that the source has, whatever others keep', async () => {
+    const records = new MemoryRecords(systemClock);
+    const source = await sourceOf(OBJECTS);
+    const keeper = await worker({ source, records, rank: 0, size: 2 });
+    await readAll(keeper);
+    const changed = new Map([...OBJECTS].map(([key, bytes]) => [key, bytes.map((byte) => byte ^ 255)]));
+    for (const [key, bytes] of changed) await source.write(key, bytes, { size: bytes.byteLength });
+    const other = await joined([keeper], { source, records, rank: 1, size: 2 });
+    await readAll(other, changed);
+    expect(other.cluster.stats().perPeer[0]?.changed).toBeGreaterThan(0);
+    expect(other.cluster.stats().peers.reads).toBe(0);
+  });
+
+  it('[Z4] that others take for a home, and is none by its own plan, asks nobody for them', async () => {
+    const records = new MemoryRecords(systemClock);
+    const source = await sourceOf(OBJECTS);
+    // Each takes the other one for the home of all.
+    const planOf = (worker: number) => ({
+      plan: { holders: () => [{ worker, level: 0 }] },
+      sampleOf: () => 0,
+    });
+    const one = await worker({ source, records, rank: 0, size: 2, plan: planOf(1) });
+    const other = await joined([one], { source, records, rank: 1, size: 2, plan: planOf(0) });
+    await readAll(one);
+    expect(one.cluster.stats()).toMatchObject({ inVain: OBJECTS.size, late: 0, perPeer: [{ failed: 0 }] });
+    expect([one.sourceBytes(), other.sourceBytes()]).toEqual([total, 0]);
+    expect(other.cluster.stats().peers.reads).toBe(0);
   });
 });

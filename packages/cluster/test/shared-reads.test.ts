@@ -15,7 +15,7 @@ const total = (objects: Objects) =>
   [...objects.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
 
 describe('workers that share by hashing', () => {
-  it('read each byte of the source once, all together, in the first epoch and never again', async () => {
+  it('[Z3] read each byte of the source once, all together, in the first epoch and never again', async () => {
     const objects = objectsOf(60);
     const all = await workers(N, { source: await sourceOf(objects) });
     for (let epoch = 0; epoch < 3; epoch++) {

@@ -47,14 +47,14 @@ async function two(tier: StorageDriver, others: Partial<SharedTierOptions> = {})
 const total = [...OBJECTS.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
 
 describe('a tier that nodes share', () => {
-  it('gives a node what another one has read', async () => {
+  it('[Z8] gives a node what another one has read', async () => {
     const { second } = await two(new MemoryDriver({ name: 'shared' }));
     await readAll(second);
     expect(second.sourceBytes()).toBe(0);
     expect(second.driver.metrics()).toMatchObject({ misses: 0, faults: 0 });
   });
 
-  it('gives any range, also past the end, of any version that is asked for', async () => {
+  it('[Z8] gives any range, also past the end, of any version that is asked for', async () => {
     const { second } = await two(new MemoryDriver({ name: 'shared' }));
     const random = new Random(3);
     for (let i = 0; i < 200; i++) {
@@ -70,14 +70,14 @@ describe('a tier that nodes share', () => {
     }
   });
 
-  it('never gives another version', async () => {
+  it('[Z8] never gives another version', async () => {
     const { source, second } = await two(new MemoryDriver({ name: 'shared' }));
     const changed = new Map([...OBJECTS].map(([key, bytes]) => [key, someBytes(bytes.byteLength, 99)]));
     for (const [key, bytes] of changed) await source.write(key, bytes, { size: bytes.byteLength });
     await readAll(second, changed);
   });
 
-  it('finds bytes that turned over, removes them, and reads the source', async () => {
+  it('[Z8] finds bytes that turned over, removes them, and reads the source', async () => {
     const tier = new MemoryDriver({ name: 'shared' });
     await tier.open({});
     const { second } = await two(tier);
@@ -96,7 +96,7 @@ describe('a tier that nodes share', () => {
     await second.driver.close();
   });
 
-  it('is left alone for a while after three faults, and fails no read', async () => {
+  it('[Z8] is left alone for a while after three faults, and fails no read', async () => {
     const clock = new ManualClock();
     const down: FaultRule = {
       operations: ['read', 'readMany', 'write'],

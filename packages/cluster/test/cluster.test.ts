@@ -145,6 +145,18 @@ describe('a worker of a cluster', () => {
     expect(one.cluster.stats().inVain).toBeGreaterThan(5);
   });
 
+  it('[Z7] that leaves in the middle of reads fails none of them', async () => {
+    const [gone, one] = await workers(2, { source: await sourceOf(OBJECTS) });
+    if (gone === undefined || one === undefined) throw new Error('no worker');
+    await readAll(gone);
+    const reads = [...OBJECTS].map(async ([key, bytes]) => {
+      expect(Buffer.compare(await one.hierarchy.read(key), bytes), key).toBe(0);
+    });
+    await one.cluster.close();
+    await gone.close();
+    await Promise.all(reads);
+  });
+
   it('[Z1] reads the version that the source has, whatever others keep', async () => {
     const records = new MemoryRecords(systemClock);
     const source = await sourceOf(OBJECTS);

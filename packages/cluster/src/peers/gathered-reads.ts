@@ -22,7 +22,7 @@ export interface GatheredReadsParts {
   readonly onOutcomes: (outcomes: readonly ReadOutcome[]) => void;
 }
 
-/** Some of the reads that wait, and the pieces that they are asked for in. */
+/** Reads that go in one request, and how many of them somebody still waits for. */
 interface Batch {
   readonly reads: readonly WantedRead[];
   readonly end: AbortController;
@@ -40,7 +40,8 @@ export class GatheredReads {
   readonly #parts: GatheredReadsParts;
   readonly #watch: LateWatch;
   #queue: WantedRead[] = [];
-  #underWay = 0;
+  readonly #underWay = new Map<Batch, Promise<void>>();
+  #hasEnded = false;
   #isTurning = false;
 
   constructor(parts: GatheredReadsParts) {
@@ -54,14 +55,32 @@ export class GatheredReads {
    */
   read(range: WantedRange): Promise<Uint8Array> {
     const read = new WantedRead(range);
+    if (this.#hasEnded) read.fail(this.#endedError());
     if (!read.isOver) this.#queue.push(read);
     this.#gather();
     return read.bytes;
   }
 
+  /** Fails all reads with `TIERED_CLOSED`, at once. Resolves when no request is under way. */
+  async end(): Promise<void> {
+    this.#hasEnded = true;
+    const error = this.#endedError();
+    for (const read of this.#queue.splice(0)) if (!read.isOver) read.fail(error);
+    for (const { end, reads } of this.#underWay.keys()) {
+      end.abort(error);
+      for (const read of reads) if (!read.isOver) read.fail(error);
+    }
+    await Promise.all(this.#underWay.values());
+  }
+
+  #endedError(): TieredError {
+    const { name } = this.#parts.driver;
+    return new TieredError('TIERED_CLOSED', `${name} is asked no more.`, { driver: name, retryable: true });
+  }
+
   /** Sends what is wanted once this turn is over. */
   #gather(): void {
-    if (this.#isTurning || this.#underWay >= REQUESTS) return;
+    if (this.#isTurning || this.#underWay.size >= REQUESTS) return;
     this.#isTurning = true;
     void this.#parts.clock.turn().then(() => {
       this.#isTurning = false;
@@ -70,14 +89,15 @@ export class GatheredReads {
   }
 
   #send(): void {
-    while (this.#underWay < REQUESTS) {
+    while (this.#underWay.size < REQUESTS) {
       const reads = this.#take();
       if (reads.length === 0) return;
-      this.#underWay += 1;
-      void this.#ask(reads).then(() => {
-        this.#underWay -= 1;
+      const batch: Batch = { reads, end: new AbortController(), waiting: reads.length };
+      const asking = this.#ask(batch).then(() => {
+        this.#underWay.delete(batch);
         this.#send();
       });
+      this.#underWay.set(batch, asking);
     }
   }
 
@@ -94,9 +114,9 @@ export class GatheredReads {
     return this.#queue.splice(0, count);
   }
 
-  async #ask(reads: readonly WantedRead[]): Promise<void> {
+  async #ask(batch: Batch): Promise<void> {
     const { driver, deadlineMs, onOutcomes } = this.#parts;
-    const batch: Batch = { reads, end: new AbortController(), waiting: reads.length };
+    const { reads } = batch;
     for (const read of reads) read.onLeft = () => this.#left(batch);
     const stopWatching = this.#watch.after(deadlineMs, () => this.#late(batch));
     const asked = reads.map(({ range }) => inPieces(range));

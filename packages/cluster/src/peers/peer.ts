@@ -102,6 +102,7 @@ export class Peer {
   /** Ends its connections. Reads under way fail. */
   async close(): Promise<void> {
     await this.#opening;
+    await Promise.all([this.#reads.end(), this.#formerReads.end()]);
     await this.#driver.close();
   }
 

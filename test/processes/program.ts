@@ -7,11 +7,16 @@ import { build } from 'tsup';
  * Makes one JavaScript file of a script in `children`, because a test that kills dozens of processes cannot
  * wait for each to compile its sources. What a source finds beside itself it still finds there.
  *
+ * @param children Where the script is.
  * @returns The file's path.
  */
-export async function programOf(script: string, directory: string): Promise<string> {
+export async function programOf(
+  script: string,
+  directory: string,
+  children = path.join(import.meta.dirname, 'children'),
+): Promise<string> {
   await build({
-    entry: { [script]: path.join(import.meta.dirname, 'children', `${script}.ts`) },
+    entry: { [script]: path.join(children, `${script}.ts`) },
     outDir: directory,
     outExtension: () => ({ js: '.mjs' }),
     format: 'esm',
@@ -21,7 +26,7 @@ export async function programOf(script: string, directory: string): Promise<stri
     silent: true,
     noExternal: [/^@tiered\//],
     // The rest is loaded from where it is installed.
-    external: ['libsql'],
+    external: ['libsql', '@node-rs/crc32'],
     banner: {
       js: `import { createRequire as requireFrom } from 'node:module'; var require = requireFrom(import.meta.url);`,
     },

@@ -35,7 +35,8 @@ const steps = [
   // system.
   {
     name: 'servers',
-    command: 'bash tools/servers/install.sh swift fuse strace squashfs chromium frameworks rust go musl nats',
+    command:
+      'bash tools/servers/install.sh swift fuse strace squashfs chromium frameworks rust go musl nats network',
   },
   // Clients of S3 that read through the gateway.
   { name: 'clients', command: 'node tools/frameworks/build.js clients' },

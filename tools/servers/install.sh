@@ -3,12 +3,12 @@
 # (tools/fuse), the recorder of system calls of the tests of power cuts, the browser that opens the documentation,
 # what the frameworks of the tests of @tiered/interpose need of Debian (the rest: node tools/frameworks/build.js), the
 # compilers of the other programs of these tests, what looks for mistakes in C (valgrind, clang), and the caching proxies
-# that a bench compares the gateway with (nginx, rclone):
-# bash tools/servers/install.sh [swift|radosgw|fuse|strace|squashfs|chromium|frameworks|rust|go|musl|valgrind|clang|proxies|nats]...
+# that a bench compares the gateway with (nginx, rclone), and the machines of tests of clusters (network):
+# bash tools/servers/install.sh [swift|radosgw|fuse|strace|squashfs|chromium|frameworks|rust|go|musl|valgrind|clang|proxies|nats|network]...
 # Without arguments, all. Needs apt-get, and root or sudo.
 set -euo pipefail
 
-ALL=(swift radosgw fuse strace squashfs chromium frameworks rust go musl valgrind clang proxies nats)
+ALL=(swift radosgw fuse strace squashfs chromium frameworks rust go musl valgrind clang proxies nats network)
 
 packages_of() {
   case $1 in
@@ -26,6 +26,7 @@ packages_of() {
     clang) echo clang-14 libclang-rt-14-dev ;;
     proxies) echo nginx-light rclone ;;
     nats) echo nats-server ;;
+    network) echo iproute2 nftables ;;
     *) echo "There is no '$1': choose ${ALL[*]}." >&2 && return 1 ;;
   esac
 }

@@ -299,7 +299,8 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     const homes = this.#homes.of(key);
     for (const [index, rank] of homes.entries()) {
       const peer = this.#peers.get(rank);
-      if (peer?.isAsked === true) asked.push({ peer, isHome: index === homes.length - 1 });
+      if (peer?.isAsked === true || peer?.isOnTrial === true)
+        asked.push({ peer, isHome: index === homes.length - 1 });
     }
     return asked;
   }

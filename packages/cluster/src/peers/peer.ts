@@ -4,6 +4,9 @@ import { TierHealth } from '@tiered/core/internal';
 import { GatheredReads } from './gathered-reads.js';
 import type { WantedRange } from './wanted-read.js';
 
+/** Faults that need no second one: wrong bytes, and a wait for nothing, which is long. */
+const CERTAIN = ['TIERED_DATA_CORRUPT', 'TIERED_DEADLINE'] as const;
+
 /** What came of the reads of one peer. */
 export interface PeerCounts {
   /** Reads that it has answered with the bytes. */
@@ -37,7 +40,8 @@ export interface PeerOptions {
 
 /**
  * Another worker, and how it is. After three failures in a row it is left alone, for a second at first and up
- * to a minute later, and at once if its bytes were wrong. Then the first request decides.
+ * to a minute later; at once if its bytes were wrong, or it did not answer in time. Then it is asked for
+ * something that nobody waits for, and its answer decides.
  */
 export class Peer {
   readonly rank: number;
@@ -55,6 +59,7 @@ export class Peer {
   readonly #formerReads: GatheredReads;
   readonly #counts = { reads: 0, bytes: 0, missed: 0, changed: 0, damaged: 0, failed: 0 };
   readonly #opening: Promise<void>;
+  #probe: Promise<unknown> | undefined;
 
   constructor(options: PeerOptions) {
     const { rank, url, owner, driver, deadlineMs, clock } = options;
@@ -72,9 +77,20 @@ export class Peer {
     this.#opening = this.#driver.open({});
   }
 
-  /** Whether it is worth asking now. */
+  /** Whether it is worth waiting for. */
   get isAsked(): boolean {
-    return this.#health.inService;
+    return this.#health.inService && !this.#health.isOnTrial;
+  }
+
+  /** Whether it was left alone, and it is time to see whether it answers. */
+  get isOnTrial(): boolean {
+    return this.#health.isOnTrial && this.#probe === undefined;
+  }
+
+  /** Asks it for a range that nobody waits for, to see whether it answers. */
+  probe(range: WantedRange): void {
+    const done = () => (this.#probe = undefined);
+    this.#probe = this.read({ ...range, signal: undefined }, true).then(done, done);
   }
 
   get counts(): PeerCounts {
@@ -103,6 +119,7 @@ export class Peer {
   async close(): Promise<void> {
     await this.#opening;
     await Promise.all([this.#reads.end(), this.#formerReads.end()]);
+    await this.#probe;
     await this.#driver.close();
   }
 
@@ -122,10 +139,10 @@ export class Peer {
       if (this.#health.succeeded()) this.#options.onBack();
       return;
     }
-    const damage = faults.find((error) => isTieredError(error, 'TIERED_DATA_CORRUPT'));
+    const certain = faults.find((error) => CERTAIN.some((code) => isTieredError(error, code)));
     // An answer that has some of the objects is from a peer that works.
-    if (damage === undefined && faults.length < outcomes.length) return;
-    const retryInMs = damage === undefined ? this.#health.failed() : this.#health.failedForCertain();
-    if (retryInMs !== undefined) this.#options.onOut(retryInMs, damage ?? fault);
+    if (certain === undefined && faults.length < outcomes.length) return;
+    const retryInMs = certain === undefined ? this.#health.failed() : this.#health.failedForCertain();
+    if (retryInMs !== undefined) this.#options.onOut(retryInMs, certain ?? fault);
   }
 }

@@ -99,8 +99,8 @@ export class PeersDriver extends InterceptingDriver {
   override async readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
     options.signal?.throwIfAborted();
     const peers = target.byteLength === 0 ? [] : this.#parts.peersOf(key);
-    for (const peer of peers) {
-      const count = await this.#fromPeer(peer, key, target, options);
+    for (const asked of peers) {
+      const count = await this.#fromPeer(asked, key, target, options);
       if (count !== undefined) return count;
     }
     if (peers.length > 0) this.#counts.inVain += 1;
@@ -126,14 +126,19 @@ export class PeersDriver extends InterceptingDriver {
     { offset, version, signal }: ReadIntoOptions,
   ): Promise<number | undefined> {
     const length = target.byteLength;
-    const etag = version === undefined ? undefined : etagOf(version);
+    const range = { key, offset, length, etag: version === undefined ? undefined : etagOf(version) };
+    if (!peer.isAsked) {
+      // Nobody waits for a peer that has failed until it has answered.
+      if (peer.isOnTrial) peer.probe({ ...range, signal: undefined });
+      return undefined;
+    }
     const read = new HedgedRead<number>(
       {
         bytes: length,
         signal,
         isIntoMemory: false,
         first: async (until) => {
-          const bytes = await peer.read({ key, offset, length, etag, signal: until }, isHome);
+          const bytes = await peer.read({ ...range, signal: until }, isHome);
           // Nothing is written once the source has answered.
           until?.throwIfAborted();
           target.set(bytes);

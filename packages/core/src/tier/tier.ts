@@ -222,6 +222,11 @@ export class TierHealth {
     return this.#isPauseOver && (reads === undefined || reads.inTime === 0);
   }
 
+  /** Whether it was out of service, and the first operation since then has not ended. */
+  get isOnTrial(): boolean {
+    return this.#outUntil !== undefined && this.#isPauseOver;
+  }
+
   get #isPauseOver(): boolean {
     return this.#outUntil === undefined || this.#clock.now() >= this.#outUntil;
   }

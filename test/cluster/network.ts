@@ -1,0 +1,130 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import fs from 'node:fs';
+
+/** What a link is like. Without any, it is as fast as the machine. */
+export interface LinkOptions {
+  /** Packets to the node that are lost, in percent. */
+  readonly lossPercent?: number;
+  /** Bits a second, as `tc` has them, such as `10mbit`. */
+  readonly rate?: string;
+}
+
+/** The command that installs what a network needs. */
+const INSTALL = 'bash tools/servers/install.sh network';
+const PREFIX = 'tdnet';
+
+const ip = (...args: readonly string[]) => execFileSync('ip', args, { stdio: ['ignore', 'pipe', 'pipe'] });
+
+/**
+ * Machines of a test: network namespaces, each with a link of its own to a switch, so that delay, loss,
+ * bandwidth and partitions are the kernel's. Packets of a link that is cut vanish, and nobody is told.
+ * Processes share all else of this machine, such as its files.
+ *
+ * The namespaces are gone after `close`. Those of a run that was killed are removed by the next one.
+ */
+export class Network implements Disposable {
+  /** One run has another one than all others at the same time. */
+  readonly #name = `${PREFIX}${process.pid}`;
+  readonly #subnet = `10.${randomInt(60, 250)}.${randomInt(0, 250)}`;
+  readonly #nodes: number;
+
+  /** Why there can be none here; undefined if there can. */
+  static missing(): string | undefined {
+    if (process.platform !== 'linux') return 'network namespaces are of Linux';
+    if (process.getuid?.() !== 0) return 'network namespaces need root';
+    try {
+      for (const command of ['tc', 'nft']) execFileSync(command, ['-V'], { stdio: 'ignore' });
+      ip('netns', 'add', `${PREFIX}probe`);
+      ip('netns', 'del', `${PREFIX}probe`);
+      return undefined;
+    } catch (error) {
+      return `no network namespaces (${INSTALL}): ${String(error)}`;
+    }
+  }
+
+  /** @param nodes How many machines. */
+  constructor(nodes: number) {
+    this.#nodes = nodes;
+    removeLeftovers();
+    const bridge = this.#switch;
+    ip('netns', 'add', bridge);
+    ip('-n', bridge, 'link', 'add', 'sw', 'type', 'bridge');
+    ip('-n', bridge, 'link', 'set', 'sw', 'up');
+    for (let node = 0; node < nodes; node++) this.#add(node);
+  }
+
+  /** The address of a node. */
+  address(node: number): string {
+    return `${this.#subnet}.${node + 10}`;
+  }
+
+  /** Starts a program of Node on a node, with a channel for messages. */
+  start(node: number, args: readonly string[]): ChildProcess {
+    const inside = ['netns', 'exec', this.#space(node), process.execPath, ...args];
+    return spawn('ip', inside, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  }
+
+  /** Makes the link of a node so. */
+  shape(node: number, { lossPercent = 0, rate }: LinkOptions): void {
+    const space = this.#space(node);
+    const inSpace = (...command: readonly string[]) => ip('netns', 'exec', space, ...command);
+    inSpace('nft', 'flush', 'ruleset');
+    if (lossPercent > 0) {
+      // What comes in is lost, answers to what the node sends too. So nobody is told.
+      const drop = lossPercent < 100 ? `numgen random mod 100 < ${lossPercent} drop` : 'drop';
+      const chain = `{ type filter hook input priority 0; policy accept; ${drop}; }`;
+      inSpace('nft', `add table inet loss; add chain inet loss in ${chain}`);
+    }
+    for (const [end, device] of this.#ends(node)) {
+      const tc = (...args: readonly string[]) => ip('netns', 'exec', end, 'tc', 'qdisc', ...args);
+      if (rate === undefined) tc('replace', 'dev', device, 'root', 'pfifo');
+      else tc('replace', 'dev', device, 'root', 'tbf', 'rate', rate, 'burst', '32k', 'latency', '100ms');
+    }
+  }
+
+  /** From now on, packets to a node vanish. `shape` heals it. */
+  cut(node: number): void {
+    this.shape(node, { lossPercent: 100 });
+  }
+
+  [Symbol.dispose](): void {
+    for (let node = 0; node < this.#nodes; node++) ip('netns', 'del', this.#space(node));
+    ip('netns', 'del', this.#switch);
+  }
+
+  #add(node: number): void {
+    const [space, bridge, port] = [this.#space(node), this.#switch, `p${node}`];
+    ip('netns', 'add', space);
+    ip('-n', space, 'link', 'set', 'lo', 'up');
+    ip('-n', bridge, 'link', 'add', port, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', space);
+    ip('-n', bridge, 'link', 'set', port, 'master', 'sw', 'up');
+    ip('-n', space, 'addr', 'add', `${this.address(node)}/24`, 'dev', 'eth0');
+    ip('-n', space, 'link', 'set', 'eth0', 'up');
+  }
+
+  get #switch(): string {
+    return `${this.#name}-s`;
+  }
+
+  #space(node: number): string {
+    return `${this.#name}-${node}`;
+  }
+
+  /** Both ends of a link: the space and the device of each. */
+  #ends(node: number): readonly (readonly [string, string])[] {
+    return [
+      [this.#space(node), 'eth0'],
+      [this.#switch, `p${node}`],
+    ];
+  }
+}
+
+/** Removes the namespaces of runs whose process is gone. */
+function removeLeftovers(): void {
+  const spaces = fs.existsSync('/run/netns') ? fs.readdirSync('/run/netns') : [];
+  for (const space of spaces) {
+    const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(space)?.[1];
+    if (pid !== undefined && !fs.existsSync(`/proc/${pid}`)) ip('netns', 'del', space);
+  }
+}

@@ -73,6 +73,27 @@ describe('a bucket as a tier', () => {
     expect(server.keys(BUCKET)).toContain('tier/not-ours');
   });
 
+  it('[T5] a mark that the storage has lost is put back, and the copies are taken over without it', async () => {
+    const { server } = await place();
+    const [source, clock] = [await sourceOf(), new ManualClock()];
+    const first = await start(bucketOf(server), source, clock);
+    const lose = () => server.delete(BUCKET, 'tier/.tiered/owner');
+    const [key = ''] = objects.keys();
+    await first.read(key);
+    await first.idle();
+    lose();
+    await clock.advance(10_000);
+    await readAll(first);
+    expect(first.stats()).toMatchObject({ placement: { placed: OBJECTS }, tiers: [{ faults: 0 }] });
+    expect(server.keys(BUCKET)).toContain('tier/.tiered/owner');
+    await first.close();
+    lose();
+    const next = await start(bucketOf(server), source);
+    await readAll(next);
+    expect(next.stats()).toMatchObject({ placement: { adopted: OBJECTS } });
+    await next.close();
+  });
+
   it('[T2] [T5] bits that turned over in the bucket are noticed, wherever they are', async () => {
     const random = new Random(7);
     const { server } = await place();

@@ -6,6 +6,7 @@ import {
   type StorageDriver,
   type Tier,
 } from '@tiered/core';
+import { tagOf } from '@tiered/core/internal';
 
 /** The object that names the owner of the storage. */
 export const MARKER = '.tiered/owner';
@@ -27,22 +28,29 @@ export class Owner {
   }
 
   /**
-   * Takes possession of a storage, if it is empty or was a tier before. Deletes nothing.
+   * Takes possession of a storage, if it is empty or was a tier before. Deletes nothing. Copies without a
+   * marker are those of a tier too: a storage that evicts may have lost the marker.
    * @throws TieredError `TIERED_DIRECTORY_NOT_OURS` for storage that holds something else.
    */
   static async take({ driver }: Tier, options: OperationOptions): Promise<Owner> {
     const owner = new Owner(driver);
     if ((await owner.#marker(options)) === undefined) {
-      await assertEmpty(driver, options);
+      await assertOnlyCopies(driver, options);
       if (await owner.#writeFirst(options)) return owner;
     }
     await owner.#write(options, false);
     return owner;
   }
 
-  /** Whether this process still owns the storage. Costs a request. */
+  /**
+   * Whether this process still owns the storage. Costs a request. A marker that the storage has lost, as one
+   * that evicts may, is written again, unless somebody else has just done so.
+   */
   async isStill(options: OperationOptions): Promise<boolean> {
-    return (await this.#marker(options)) === this.#id;
+    const owner = await this.#marker(options);
+    if (owner !== undefined) return owner === this.#id;
+    // Another call of this process may have written it.
+    return (await this.#writeFirst(options)) || (await this.#marker(options)) === this.#id;
   }
 
   /** Marks a storage that has no marker. False if somebody else has just done so. */
@@ -75,11 +83,10 @@ export class Owner {
   }
 }
 
-async function assertEmpty(driver: StorageDriver, options: OperationOptions): Promise<void> {
+async function assertOnlyCopies(driver: StorageDriver, options: OperationOptions): Promise<void> {
   for await (const page of driver.list(options)) {
-    const [object] = page;
-    if (object === undefined) continue;
-    throw notOurs(driver, object.key);
+    const other = page.find(({ key }) => key !== MARKER && tagOf(key) === undefined);
+    if (other !== undefined) throw notOurs(driver, other.key);
   }
 }
 

@@ -1,8 +1,9 @@
 import { S3Client } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, describe, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, inject } from 'vitest';
 import { missingForRadosgw, startRadosgw } from '../../tools/servers/radosgw.js';
 import type { RealServer } from '../../tools/servers/real-server.js';
 import { missingForSwift, startSwift } from '../../tools/servers/swift.js';
+import { registerMissing } from '../missing.js';
 
 /** For machines that are busy. */
 const LONG_MS = 180_000;
@@ -59,15 +60,5 @@ export function describeServer(
       if (server === undefined) throw new Error(`${name} runs in tests and hooks only`);
       return server;
     });
-  });
-}
-
-function registerMissing(name: string, install: string): void {
-  if (process.env['CI'] !== 'true') {
-    it.skip(`${name}: skipped, install it with: ${install}`);
-    return;
-  }
-  it(`${name} is installed`, () => {
-    throw new Error(`${name} is missing, install it with: ${install}`);
   });
 }

@@ -30,16 +30,16 @@ const steps = [
   // Packs the packages, for which it builds them all: tests need what is built.
   { name: 'checks', command: 'npm run check' },
   { name: 'docs', command: 'npm run docs' },
-  // Without them, the tests fail that need a real server of S3 or NATS, a browser, frameworks in Python or
+  // Without them, the tests fail that need a real server of S3, Redis or NATS, a browser, frameworks in Python or
   // compilers of Rust, Go and musl, or record system calls, and the tests and benches that need a slow file
   // system.
   {
     name: 'servers',
     command:
-      'bash tools/servers/install.sh swift fuse strace squashfs chromium frameworks rust go musl nats network',
+      'bash tools/servers/install.sh swift redis fuse strace squashfs chromium frameworks rust go musl nats network',
   },
-  // Clients of S3 that read through the gateway.
-  { name: 'clients', command: 'node tools/frameworks/build.js clients' },
+  // Clients of S3 that read through the gateway, and the server of Valkey.
+  { name: 'clients', command: 'node tools/frameworks/build.js clients valkey' },
   { name: 'tests', command: 'npm run test:all --', tests: true },
   // Where the native part is not available: its own tests are skipped.
   {

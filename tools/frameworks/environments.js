@@ -28,7 +28,7 @@ const here = import.meta.dirname;
 
 /**
  * What each is made from. PyPI has no PyTorch for processors alone, and its TensorFlow needs another numpy
- * than Debian's PyTorch, so there are two. The third has clients of S3.
+ * than Debian's PyTorch, so there are two. The third has clients of S3, the fourth the server of Valkey.
  *
  * @type {Readonly<Record<string, { requirements: string; options: readonly string[] }>>}
  */
@@ -36,6 +36,7 @@ export const ENVIRONMENTS = {
   tensorflow: { requirements: path.join(here, 'tensorflow.txt'), options: [] },
   torch: { requirements: path.join(here, 'torch.txt'), options: ['--system-site-packages'] },
   clients: { requirements: path.join(here, 'clients.txt'), options: [] },
+  valkey: { requirements: path.join(here, 'valkey.txt'), options: [] },
 };
 
 /**

@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
-# Installs what is missing for the real servers of the tests (S3, NATS), for the slow file system of benches and tests
+# Installs what is missing for the real servers of the tests (S3, Redis, NATS), for the slow file system of benches and tests
 # (tools/fuse), the recorder of system calls of the tests of power cuts, the browser that opens the documentation,
 # what the frameworks of the tests of @tiered/interpose need of Debian (the rest: node tools/frameworks/build.js), the
 # compilers of the other programs of these tests, what looks for mistakes in C (valgrind, clang), and the caching proxies
 # that a bench compares the gateway with (nginx, rclone), and the machines of tests of clusters (network):
-# bash tools/servers/install.sh [swift|radosgw|fuse|strace|squashfs|chromium|frameworks|rust|go|musl|valgrind|clang|proxies|nats|network]...
+# bash tools/servers/install.sh [swift|radosgw|redis|fuse|strace|squashfs|chromium|frameworks|rust|go|musl|valgrind|clang|proxies|nats|network]...
 # Without arguments, all. Needs apt-get, and root or sudo.
 set -euo pipefail
 
-ALL=(swift radosgw fuse strace squashfs chromium frameworks rust go musl valgrind clang proxies nats network)
+ALL=(swift radosgw redis fuse strace squashfs chromium frameworks rust go musl valgrind clang proxies nats network)
 
 packages_of() {
   case $1 in
     swift) echo swift-proxy swift-account swift-container swift-object memcached ;;
     radosgw) echo radosgw ceph-mon ceph-osd ;;
+    redis) echo redis-server redis-sentinel ;;
     fuse) echo gcc libc6-dev libfuse3-dev fuse3 ;;
     strace) echo strace ;;
     squashfs) echo squashfs-tools mount ;;

@@ -84,15 +84,16 @@ export class RedisServers {
   start(config: RedisConfig = {}, program = 'redis-server'): Promise<RedisServer> {
     const all = { bind: '127.0.0.1', save: '', appendonly: 'no', ...config };
     const args = Object.entries(all).flatMap(([name, value]) => [`--${name}`, ...value.split(' ')]);
-    // A replica writes what it copied, and whoever starts with that file has it.
-    const own = (name: string) => ['--dbfilename', `${name}.rdb`];
+    // A replica writes what it copied, a server of a cluster what it knows: whoever starts with these has it.
+    const own = (name: string) => ['--dbfilename', `${name}.rdb`, '--cluster-config-file', `${name}.nodes`];
     return this.#start(program, (port, name) => ['--port', `${port}`, ...own(name), ...args]);
   }
 
   /** Starts three masters that share the slots of a cluster. */
   async startCluster(config: RedisConfig = {}): Promise<readonly RedisServer[]> {
-    const own = (at: number) => ({ 'cluster-enabled': 'yes', 'cluster-config-file': `nodes-${at}.conf` });
-    const servers = await Promise.all([0, 1, 2].map((at) => this.start({ ...config, ...own(at) })));
+    const servers = await Promise.all(
+      [0, 1, 2].map(() => this.start({ ...config, 'cluster-enabled': 'yes' })),
+    );
     const nodes = servers.map(({ port }) => `127.0.0.1:${port}`);
     await servers[0]?.cli('--cluster', 'create', ...nodes, '--cluster-yes');
     for (const server of servers)

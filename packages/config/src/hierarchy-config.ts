@@ -29,7 +29,7 @@ export interface HierarchyConfig {
 
 /** A level: its driver, its decorators, and beside them the driver's own options. */
 export interface LevelConfig {
-  /** `memory`, `fs`, `s3`, `opendal`, the name of a package, or a path relative to the file. */
+  /** `memory`, `fs`, `s3`, `opendal`, `redis`, the name of a package, or a path relative to the file. */
   readonly driver: string;
   readonly prefix?: string | undefined;
   readonly retry?: Omit<RetryDriverOptions, 'clock'> | undefined;

@@ -12,6 +12,7 @@ const DRIVERS: ReadonlyMap<string, string> = new Map([
   ['fs', '@tiered/node-fs-adapter/config'],
   ['s3', '@tiered/s3-adapter/config'],
   ['opendal', '@tiered/opendal-adapter/config'],
+  ['redis', '@tiered/redis-adapter/config'],
 ]);
 
 /** The drivers that have a short name. */
@@ -99,6 +100,7 @@ const MEANT: ReadonlyMap<string, string> = new Map([
     (name) => [name, 'fs'] as const,
   ),
   ...['aws', 's3a', 's3n', 'minio', 'r2', 'ceph', 'rgw', 'swift'].map((name) => [name, 's3'] as const),
+  ...['valkey', 'elasticache', 'memorydb', 'keydb'].map((name) => [name, 'redis'] as const),
   ...['gs', 'gcp', 'google'].map((name) => [name, 'opendal, with service: gcs'] as const),
   ...['azure', 'abfs', 'abfss', 'wasb'].map((name) => [name, 'opendal, with service: azblob'] as const),
   ...['hdfs'].map((name) => [name, 'opendal, with service: webhdfs'] as const),

@@ -59,7 +59,7 @@ async function ask(
 
 /** Whether opening it writes nothing, which is known of these drivers only. */
 function isBucket({ fields }: ExaminedLevel): boolean {
-  return fields['driver'] === 's3' || fields['driver'] === 'opendal';
+  return ['s3', 'opendal', 'redis'].includes(String(fields['driver']));
 }
 
 /** Some drivers make a directory that is missing. */

@@ -1,0 +1,107 @@
+import { ErrorReply } from 'redis';
+import type { ErrorCode } from '@tiered/core';
+
+/** What a failure means. */
+export interface Meaning {
+  readonly code: ErrorCode;
+  readonly advice: string;
+  readonly retryable: boolean;
+}
+
+/** The server did not answer in time. */
+export class LateError extends Error {}
+
+/** A server said something that no command of ours can bring about, such as that it is no master. */
+export class WrongServerError extends Error {}
+
+const refused = (advice: string): Meaning => ({ code: 'TIERED_PERMISSION', advice, retryable: false });
+const wrong = (advice: string): Meaning => ({ code: 'TIERED_CONFIG_INVALID', advice, retryable: false });
+const down = (advice: string): Meaning => ({ code: 'TIERED_UNAVAILABLE', advice, retryable: true });
+
+const NO_CLUSTER = wrong('it belongs to a cluster; name its servers in cluster.nodes');
+
+/** By the first word of what the server says. */
+const REPLIES: Readonly<Record<string, Meaning>> = {
+  WRONGPASS: refused('user or password are wrong, or the user is off'),
+  NOAUTH: refused('it wants a password'),
+  NOPERM: refused('the user may not use this command or these keys; the README has the rights that it needs'),
+  OOM: {
+    code: 'TIERED_NO_SPACE',
+    advice: 'its memory is full; raise maxmemory, or let it evict with maxmemory-policy allkeys-lru',
+    retryable: false,
+  },
+  READONLY: down('it is a replica, which takes no writes; name the master, or use Sentinel'),
+  LOADING: down('it is still loading its data'),
+  CLUSTERDOWN: down('the cluster has no server for this key; look at CLUSTER INFO'),
+  MASTERDOWN: down('it is a replica that has lost its master'),
+  TRYAGAIN: down('the key is being moved to another server'),
+  BUSY: down('it runs a long script'),
+  MISCONF: down('it takes no writes, because it cannot save to its disk'),
+  NOREPLICAS: down('it takes no writes, because it has too few replicas'),
+  UNKILLABLE: down('it runs a long script'),
+  MOVED: NO_CLUSTER,
+  ASK: NO_CLUSTER,
+  NOPROTO: {
+    code: 'TIERED_UNSUPPORTED',
+    advice: 'it is too old; Redis 7 or Valkey is needed',
+    retryable: false,
+  },
+  WRONGTYPE: {
+    code: 'TIERED_DATA_CORRUPT',
+    advice: 'the key holds something else; use a prefix of its own',
+    retryable: false,
+  },
+};
+
+/** By what the server says after `ERR`. */
+const ERRORS: readonly (readonly [RegExp, Meaning])[] = [
+  [/max number of clients/, down('it has as many clients as it takes; raise maxclients')],
+  [/cluster support disabled/, wrong('it is no cluster; use url in place of cluster')],
+  [/DB index|SELECT is not allowed/, wrong('it has no database of this number')],
+  [/AUTH|invalid password/, refused('user or password are wrong')],
+  [
+    /unknown command/,
+    {
+      code: 'TIERED_UNSUPPORTED',
+      advice: 'it lacks a command; Redis 7 or Valkey is needed',
+      retryable: false,
+    },
+  ],
+];
+
+/** Codes of Node when certificates or protocols do not fit. */
+const TLS = /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_|EPROTO)/;
+
+/** Says what a failure of a command, or of a connection, means. */
+export function meaningOf(error: unknown): Meaning {
+  if (error instanceof ErrorReply) {
+    const [word = ''] = error.message.split(' ');
+    const found = REPLIES[word] ?? ERRORS.find(([text]) => text.test(error.message))?.[1];
+    return found ?? { code: 'TIERED_IO', advice: 'it refused the command', retryable: false };
+  }
+  if (error instanceof LateError)
+    return down('it did not answer in time; is it alive, and the network fast enough?');
+  if (error instanceof WrongServerError) return down(error.message);
+  if (TLS.test(codeOf(error)))
+    return { ...down('TLS failed; look at the options tls and url (rediss://)'), retryable: false };
+  return down('it cannot be reached, or the connection was lost; is it running?');
+}
+
+/** The word that says what failed: of the server, of the system, or the name of the error. */
+export function codeOf(error: unknown): string {
+  if (error instanceof ErrorReply) return error.message.split(' ')[0] ?? '';
+  const { code, name = 'Error' } = (error ?? {}) as { readonly code?: unknown; readonly name?: string };
+  return typeof code === 'string' ? code : name;
+}
+
+/** A command that failed, or that could not be sent; `cause` says why. */
+export class Failure extends Error {
+  constructor(cause: unknown) {
+    super('a command of Redis failed', { cause });
+  }
+}
+
+/** Whether the server has refused the command, so that it did nothing. */
+export function isRefusal({ cause }: Failure): boolean {
+  return cause instanceof ErrorReply;
+}

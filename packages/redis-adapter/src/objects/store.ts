@@ -1,0 +1,37 @@
+import type { Server } from '../connection/server.js';
+import { furtherChunks, type Head, type Keys } from './head.js';
+
+/** What operations on objects share. */
+export interface Store {
+  readonly server: Server;
+  readonly keys: Keys;
+  /** Bytes of a chunk of what is written. */
+  readonly chunk: number;
+  readonly ttlMs: number;
+  readonly isWritable: boolean;
+}
+
+/** Commands that remove chunks at the same time. */
+const REMOVED_AT_ONCE = 1000;
+
+/**
+ * Removes the further chunks of an object that has no head any more. Never fails: what stays expires. Costs a
+ * command for each, which go out together.
+ * @param count Those that there may be. Default: all.
+ */
+export async function dropChunks(
+  { server, keys }: Store,
+  head: Head,
+  count = furtherChunks(head),
+): Promise<void> {
+  const drop = async (index: number) => {
+    const key = keys.ofChunk(head.id, index);
+    await server.send(key, ['UNLINK', key], { bytes: 0, signal: undefined });
+  };
+  for (let first = 1; first <= count; first += REMOVED_AT_ONCE) {
+    const some = Math.min(REMOVED_AT_ONCE, count - first + 1);
+    const ended = await Promise.allSettled(Array.from({ length: some }, (_, at) => drop(first + at)));
+    // The server is gone, and so would be the time for the others.
+    if (ended.every(({ status }) => status === 'rejected')) return;
+  }
+}

@@ -1,5 +1,5 @@
 import { accessTables, rankSampler } from '@tiered/prefetch/sampling';
-import { roomOf, sharedPlan, UNPLANNED, type ClusterPlan } from '@tiered/tiering/plans';
+import { NO_HOME, roomOf, sharedPlan, SharedReads, UNPLANNED, type SharedPlan } from '@tiered/tiering/plans';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
@@ -12,27 +12,23 @@ interface Case {
   readonly seed: number;
 }
 
-/** What each worker reads in a training of these. */
-async function tablesOf({ samples, workers, epochs, seed }: Case) {
+/** The plan of a training of these, with the plans of all workers, and what each worker reads. */
+async function planned(one: Case, sizes = new Float64Array(one.samples).fill(1), shown = one.workers) {
+  const { samples, workers, epochs, seed, quotas } = one;
   const sampler = rankSampler({ samples, epochs, seed, workers });
-  return accessTables(
-    sampler,
-    Array.from({ length: workers }, (_, worker) => worker),
+  const all = Array.from({ length: workers }, (_, worker) => worker);
+  const reads = new SharedReads({ samples, workers, plansFor: all.slice(0, shown) });
+  for (let epoch = 0; epoch < epochs; epoch++)
+    for (const worker of all) reads.add(worker, sampler.epoch(worker, epoch));
+  const rooms = all.map(() => quotas.map((quota) => roomOf(quota, sizes)));
+  return { plan: sharedPlan({ reads, rooms, sizes }), tables: await accessTables(sampler, all) };
+}
+
+/** The workers that keep a sample. */
+const holders = (plan: SharedPlan, sample: number, workers: number) =>
+  Array.from({ length: workers }, (_, worker) => worker).filter(
+    (worker) => (plan.planOf(worker)?.[sample] ?? UNPLANNED) !== UNPLANNED,
   );
-}
-
-async function planned(one: Case, sizes = new Float64Array(one.samples).fill(1)) {
-  const tables = await tablesOf(one);
-  const sharing = tables.map(({ frequency }, worker) => ({
-    worker,
-    frequency,
-    rooms: one.quotas.map((quota) => roomOf(quota, sizes)),
-  }));
-  return { plan: sharedPlan(sharing, one.samples), tables };
-}
-
-const kept = (plan: ClusterPlan, samples: number) =>
-  Array.from({ length: samples }, (_, sample) => plan.holders(sample));
 
 const anyCase = fc.record({
   samples: fc.integer({ min: 1, max: 60 }),
@@ -47,11 +43,24 @@ describe('a shared plan', () => {
     await fc.assert(
       fc.asyncProperty(anyCase, async (one) => {
         const { plan, tables } = await planned(one);
-        const holders = kept(plan, one.samples);
-        const isRead = (sample: number) => tables.some(({ frequency }) => frequency[sample] !== 0);
-        const read = holders.filter((_, sample) => isRead(sample));
+        const isRead = (_: number, sample: number) => tables.some(({ frequency }) => frequency[sample] !== 0);
+        const read = plan.homes.filter(isRead);
         const room = one.workers * one.quotas.reduce((sum, quota) => sum + quota, 0);
-        expect(read.filter(({ length }) => length > 0)).toHaveLength(Math.min(room, read.length));
+        expect(read.filter((home) => home !== NO_HOME)).toHaveLength(Math.min(room, read.length));
+        for (const [sample, home] of plan.homes.entries())
+          if (home !== NO_HOME) expect(holders(plan, sample, one.workers)).toContain(home);
+          else expect(holders(plan, sample, one.workers)).toEqual([]);
+      }),
+    );
+  });
+
+  it('has the same homes on all workers, whose own plans they make themselves', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyCase, async (one) => {
+        const [{ plan: all }, { plan: first }] = [await planned(one), await planned(one, undefined, 1)];
+        expect(first.homes).toEqual(all.homes);
+        expect(first.planOf(0)).toEqual(all.planOf(0));
+        expect(first.planOf(1)).toBeUndefined();
       }),
     );
   });
@@ -83,18 +92,17 @@ describe('a shared plan', () => {
     for (let sample = 0; sample < one.samples; sample++) {
       const frequencies = tables.map(({ frequency }) => frequency[sample] ?? 0);
       const most = frequencies.indexOf(Math.max(...frequencies));
-      expect(plan.levelOn(most, sample)).not.toBe(UNPLANNED);
+      expect(plan.planOf(most)?.[sample]).not.toBe(UNPLANNED);
     }
   });
 
   it('leaves nothing in the source if four workers have room for a quarter each, and shares the load', async () => {
     const one = { samples: 10_000, workers: 4, epochs: 3, quotas: [2_500], seed: 1 };
     const { plan, tables } = await planned(one);
-    const holders = kept(plan, one.samples);
-    expect(holders.every(({ length }) => length === 1)).toBe(true);
+    expect(plan.homes).not.toContain(NO_HOME);
     const local = tables.map(({ frequency }, worker) =>
       Array.from(frequency).reduce(
-        (sum, count, sample) => sum + (holders[sample]?.[0]?.worker === worker ? count : 0),
+        (sum, count, sample) => sum + (plan.homes[sample] === worker ? count : 0),
         0,
       ),
     );

@@ -168,7 +168,7 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     // Nothing was placed by hashing, if this is the first plan.
     if (this.#plan === undefined) this.#present = undefined;
     this.#plan = plan;
-    this.#move(new PlanHomes(plan, this.#hashOf));
+    this.#move(new PlanHomes(plan));
     // The next renewal tells it, if this one fails.
     void this.#members.tell({ plan: this.#planId });
   }

@@ -1,4 +1,5 @@
 /**
  * What the packages of this repository share and users must not build on: it may change with any release.
  */
+export { RendezvousHomes } from './homes/rendezvous.js';
 export type { Listener, Transport } from './serving/transport.js';

@@ -1,8 +1,8 @@
 import type { Clock, Hierarchy } from '@tiered/core';
 import { loadChecksum } from '@tiered/core/internal';
-import { roomsOf, sharedPlan, UNPLANNED, type ClusterPlan, type SharingWorker } from '@tiered/tiering/plans';
+import { roomsOf, sharedPlan, SharedReads, UNPLANNED, type PlanRoom } from '@tiered/tiering/plans';
 import type { Parts } from './order/parts.js';
-import { readsOf } from './reading/reads-of-job.js';
+import { ObjectsRead } from './reading/reads-of-job.js';
 import type { Job } from './reading/planner.js';
 
 /** Milliseconds to wait for the other ranks before the training begins without them. */
@@ -14,7 +14,7 @@ export interface PlanUser {
   readonly rank: number;
   /** Takes a plan of all ranks, and tells them of it. */
   usePlan(plan: {
-    readonly plan: Pick<ClusterPlan, 'holders'>;
+    readonly homes: Uint16Array;
     readonly sampleOf: (key: string) => number | undefined;
     readonly id: string;
   }): void;
@@ -49,37 +49,60 @@ export interface PlanOfRanksParts {
  * Plans what all ranks keep, by `sharedPlan`. All ranks must have tiers with the same room.
  *
  * Objects are numbered as the sample sets list them, which is the same on all ranks, as the seed needs it.
- * Draws every epoch once for each rank.
+ * Draws every epoch once, for all ranks.
  */
 export async function planOfRanks(all: PlanOfRanksParts): Promise<RankPlan> {
-  const { hierarchy, parts, job, cluster, clock, signal } = all;
+  const { hierarchy, parts, job, cluster } = all;
   const { namespace } = hierarchy;
   const ids = idsOf(parts, hierarchy);
-  const workers: SharingWorker[] = [];
-  const first = new Uint32Array(namespace.count).fill(NEVER);
+  const numbers = new Int32Array(namespace.count).fill(-1);
+  for (const [number, id] of ids.entries()) numbers[id] = number;
+  const { reads, first } = await readsOfRanks(all, numbers, ids.length);
+  const rooms: PlanRoom[][] = [];
   for (let rank = 0; rank < job.ranks; rank++) {
-    const reads = await readsOf(parts, { ...job, rank }, clock, signal);
-    const frequency = Uint32Array.from(ids, (id) => reads.frequency[id] ?? 0);
-    const rooms = await roomsOf(hierarchy.tiers, namespace);
-    workers.push({
-      worker: rank,
-      frequency,
-      rooms: rooms.map((room) => ({ take: (sample) => room.take(ids[sample] ?? 0) })),
-    });
-    for (const id of ids)
-      if (reads.frequency[id] !== 0) first[id] = Math.min(first[id] ?? 0, reads.first[id] ?? 0);
+    const ofRank = await roomsOf(hierarchy.tiers, namespace);
+    rooms.push(ofRank.map((room) => ({ take: (number) => room.take(ids[number] ?? 0) })));
   }
-  const shared = sharedPlan(workers, ids.length);
-  const numberOf = new Map(Array.from(ids, (id, number) => [id, number]));
+  const sizes = Float64Array.from(ids, (id) => namespace.sizeOf(id));
+  const shared = sharedPlan({ reads, rooms, sizes });
+  const { homes } = shared;
+  const own = shared.planOf(job.rank);
   const plan = new Uint8Array(namespace.count).fill(UNPLANNED);
-  for (const [number, id] of ids.entries()) plan[id] = shared.levelOn(job.rank, number);
-  const id = await digestOf(shared, workers);
-  const sampleOf = (key: string) => numberOf.get(namespace.find(key));
+  for (const [number, id] of ids.entries()) plan[id] = own?.[number] ?? UNPLANNED;
+  const id = await digestOf(homes);
+  const sampleOf = (key: string) => numbers[namespace.find(key)];
   const announce = async () => {
-    cluster.usePlan({ plan: shared, sampleOf, id });
-    await cluster.gathered({ timeoutMs: OTHERS_MS, signal });
+    cluster.usePlan({ homes, sampleOf, id });
+    await cluster.gathered({ timeoutMs: OTHERS_MS, signal: all.signal });
   };
   return { plan, first, announce };
+}
+
+/** What all ranks read, and when each object is first read by any of them. */
+async function readsOfRanks(
+  { parts, job, hierarchy, clock, signal }: PlanOfRanksParts,
+  numbers: Int32Array,
+  samples: number,
+): Promise<{ readonly reads: SharedReads; readonly first: Uint32Array }> {
+  const objects = new ObjectsRead(parts);
+  const reads = new SharedReads({ samples, workers: job.ranks, plansFor: [job.rank] });
+  const first = new Uint32Array(hierarchy.namespace.count).fill(NEVER);
+  const accesses = new Float64Array(job.ranks);
+  for (let epoch = job.start.epoch; epoch < job.epochs; epoch++)
+    for (let rank = 0; rank < job.ranks; rank++) {
+      await clock.turn();
+      signal.throwIfAborted();
+      let access = accesses[rank] ?? 0;
+      for (const ids of objects.of({ ...job, rank }, epoch)) {
+        reads.add(
+          rank,
+          ids.map((id) => numbers[id] ?? 0),
+        );
+        for (const id of ids) first[id] = Math.min(first[id] ?? NEVER, access++);
+      }
+      accesses[rank] = access;
+    }
+  return { reads, first };
 }
 
 const NEVER = 2 ** 32 - 1;
@@ -92,9 +115,7 @@ function idsOf({ list }: Parts, { namespace }: Hierarchy): Int32Array {
 }
 
 /** The same on all ranks whose plans are the same. */
-async function digestOf(plan: ClusterPlan, workers: readonly SharingWorker[]): Promise<string> {
+async function digestOf(homes: Uint16Array): Promise<string> {
   const checksum = await loadChecksum();
-  const digest = (table: Uint8Array) => checksum.bytes(table);
-  const digests = workers.map(({ worker }) => digest(plan.planOf(worker) ?? new Uint8Array()));
-  return digest(new Uint8Array(BigUint64Array.from(digests).buffer)).toString(16);
+  return checksum.bytes(new Uint8Array(homes.buffer)).toString(16);
 }

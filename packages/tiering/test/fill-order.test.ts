@@ -1,4 +1,4 @@
-import { clusterPlan, fillOrder, frequencyPlan, UNPLANNED } from '@tiered/tiering/plans';
+import { clusterPlan, fillOrder, frequencyPlan, homesOf, NO_HOME, UNPLANNED } from '@tiered/tiering/plans';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
@@ -58,5 +58,22 @@ describe('clusterPlan', () => {
     expect(cluster.holders(2)).toEqual([]);
     const alike = clusterPlan({ accesses, sizes, quotas: [50] });
     expect(alike.holders(0).map(({ worker }) => worker)).toEqual([1, 3]);
+  });
+
+  it('has one home for each sample that is kept: a holder on the fastest level, all equally often', () => {
+    const [workers, samples] = [6, 600];
+    const [N, ALL] = [UNPLANNED, new Uint8Array(samples)];
+    const plans: [number, Uint8Array][] = [
+      [4, Uint8Array.of(1, 0, N, N)],
+      [2, Uint8Array.of(0, 1, N, 1)],
+    ];
+    for (const told of [plans, plans.toReversed()])
+      expect([...homesOf(told, { samples: 4, workers })]).toEqual([2, 4, NO_HOME, 2]);
+    const alike = function* () {
+      for (let worker = 0; worker < workers; worker++) yield [worker, ALL] as const;
+    };
+    const homes = homesOf(alike(), { samples, workers });
+    for (let worker = 0; worker < workers; worker++)
+      expect(homes.filter((home) => home === worker)).toHaveLength(samples / workers);
   });
 });

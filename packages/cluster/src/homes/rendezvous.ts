@@ -30,7 +30,7 @@ export class RendezvousHomes implements Homes {
 }
 
 /** A number of 32 bits that depends on all bits of both: the finalizer of MurmurHash3. */
-export function weightOf(hash: number, rank: number): number {
+function weightOf(hash: number, rank: number): number {
   let mixed = hash ^ Math.imul(rank + 1, 0x9e3779b1);
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);

@@ -1,4 +1,8 @@
 import { frequencyPlan, UNPLANNED, type FrequencyPlanOptions } from './frequency-plan.js';
+import { MOST_WORKERS, turnOf } from './shared-reads.js';
+
+/** In a table of homes: nobody keeps the sample. */
+export const NO_HOME = MOST_WORKERS;
 
 /** What one worker will read in all epochs, as `accessTables` of `@tiered/prefetch/sampling` gives it. */
 export interface WorkerAccesses extends Pick<FrequencyPlanOptions, 'frequency' | 'first'> {
@@ -37,7 +41,8 @@ export interface ClusterPlan {
  * reads too seldom to keep is read more often by others (Lemma 1), and one of them mostly keeps it. All
  * workers have the same levels.
  *
- * Takes the time of the plans, which are made one after the other. Keeps one byte a sample and worker.
+ * Takes the time of the plans, which are made one after the other. Keeps one byte a sample and worker. For
+ * many workers make one plan at a time by `frequencyPlan`, and keep no more than `homesOf` does.
  * @throws As `frequencyPlan`.
  */
 export function clusterPlan({ accesses, sizes, quotas, savedMs }: ClusterPlanOptions): ClusterPlan {
@@ -48,7 +53,7 @@ export function clusterPlan({ accesses, sizes, quotas, savedMs }: ClusterPlanOpt
 }
 
 /** A plan of tables by worker: the level of each sample. */
-export function planOfAll(plans: ReadonlyMap<number, Uint8Array>): ClusterPlan {
+function planOfAll(plans: ReadonlyMap<number, Uint8Array>): ClusterPlan {
   return {
     planOf: (worker) => plans.get(worker),
     levelOn: (worker, sample) => plans.get(worker)?.[sample] ?? UNPLANNED,
@@ -58,4 +63,32 @@ export function planOfAll(plans: ReadonlyMap<number, Uint8Array>): ClusterPlan {
         .filter(({ level }) => level !== UNPLANNED)
         .sort((a, b) => a.level - b.level || a.worker - b.worker),
   };
+}
+
+/**
+ * Names one worker for each sample that anybody keeps, its home: one that has it on its fastest level. Which
+ * of several that is differs from sample to sample, so that all are asked equally often.
+ *
+ * The plans may be made one after the other, as a generator does. Keeps two bytes a sample, whatever the
+ * number of workers; needs one more while it works.
+ * @param plans The level of each sample on each worker, with the number of the worker, in any order.
+ * @param size Samples, and workers of the training (at most 65,535).
+ * @returns The home of each sample, or `NO_HOME`.
+ */
+export function homesOf(
+  plans: Iterable<readonly [worker: number, plan: Uint8Array]>,
+  { samples, workers }: { readonly samples: number; readonly workers: number },
+): Uint16Array {
+  const homes = new Uint16Array(samples).fill(NO_HOME);
+  const levels = new Uint8Array(samples).fill(UNPLANNED);
+  for (const [worker, plan] of plans)
+    for (let sample = 0; sample < samples; sample++) {
+      const [level, present] = [plan[sample] ?? UNPLANNED, levels[sample] ?? UNPLANNED];
+      if (level === UNPLANNED || level > present) continue;
+      const home = homes[sample] ?? NO_HOME;
+      if (level === present && turnOf(worker, sample, workers) > turnOf(home, sample, workers)) continue;
+      homes[sample] = worker;
+      levels[sample] = level;
+    }
+  return homes;
 }

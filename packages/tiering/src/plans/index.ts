@@ -1,6 +1,8 @@
 /** What each worker of a training is to keep, worked out from the seed. @module */
 export {
   clusterPlan,
+  homesOf,
+  NO_HOME,
   type ClusterPlan,
   type ClusterPlanOptions,
   type SampleHolder,
@@ -16,5 +18,6 @@ export {
   type PlanRoom,
 } from './frequency-plan.js';
 export { bytesWithRoom, roomsOf, type NumberedObjects } from './plan-rooms.js';
-export { sharedPlan, type SharingWorker } from './shared-plan.js';
+export { sharedPlan, type SharedPlan, type SharedPlanOptions } from './shared-plan.js';
+export { SharedReads, type Reader, type SharedReadsOptions } from './shared-reads.js';
 export { TierSpace, tierSpaces, type SpaceObject, type SpaceOptions } from './tier-space.js';

@@ -1,17 +1,28 @@
-import { planOfAll, type ClusterPlan, type WorkerAccesses } from './cluster-plan.js';
+import { NO_HOME } from './cluster-plan.js';
 import { UNPLANNED, type PlanRoom } from './frequency-plan.js';
+import type { SharedReads } from './shared-reads.js';
+import { sortedBy } from './sorted-by.js';
 
-/** What one worker reads, and what it has room for. */
-export interface SharingWorker extends Pick<WorkerAccesses, 'worker' | 'frequency'> {
-  /** The rooms of its levels, the fastest first. Used up by the plan. */
-  readonly rooms: readonly PlanRoom[];
+/** Options of `sharedPlan`. */
+export interface SharedPlanOptions {
+  /** What all workers read. */
+  readonly reads: SharedReads;
+  /** The rooms of each worker, by its number; those of its fastest level first. Used up by the plan. */
+  readonly rooms: readonly (readonly PlanRoom[])[];
+  /** Bytes of each sample: a worker that had no room for one is not asked for a larger one. */
+  readonly sizes: ArrayLike<number>;
 }
 
-/** A worker's share of a sample that nobody, or somebody else, keeps. */
-type Pairs = Iterable<readonly [sample: number, worker: SharingWorker]>;
+/** Says which worker keeps which sample, and what some of them keep besides. */
+export interface SharedPlan {
+  /** The worker that keeps each sample for all, or `NO_HOME`. */
+  readonly homes: Uint16Array;
+  /** The level of each sample on a worker of `plansFor`, or `UNPLANNED`; undefined for other workers. */
+  planOf(worker: number): Uint8Array | undefined;
+}
 
 /**
- * Plans what workers keep that read from each other. Each sample has a place first, at the worker that will
+ * Plans what workers keep that read from each other. Each sample has one home first, at the worker that will
  * read it most often and has room; at any worker with room, if none of its readers has. So the source is
  * asked for as few bytes as there is room for, and most reads are local. The room that is left then takes
  * further copies, the most often read first, which spare transfers between workers.
@@ -20,73 +31,92 @@ type Pairs = Iterable<readonly [sample: number, worker: SharingWorker]>;
  * others keep. There some samples have several copies and others none, although there is room for all: of
  * four workers with room for a quarter each and three epochs, a third stays in the source.
  *
- * All workers make the same plan if they number samples alike, and have the same rooms. O(samples x workers)
- * time, 4 bytes a sample and worker while it works, one byte kept.
+ * All workers find the same homes if they number samples alike, and have the same rooms. What a worker keeps
+ * besides concerns nobody else, so that it is planned for the workers of `plansFor` only. O(reads) time.
+ * Keeps two bytes a sample, and one for each worker of `plansFor`; needs 20 bytes a sample more while it
+ * works.
  */
-export function sharedPlan(workers: readonly SharingWorker[], samples: number): ClusterPlan {
-  const plans = new Map(workers.map(({ worker }) => [worker, new Uint8Array(samples).fill(UNPLANNED)]));
-  const isKept = new Uint8Array(samples);
-  const keep = (sample: number, { worker, rooms }: SharingWorker): void => {
-    const level = rooms.findIndex((room) => room.take(sample));
-    if (level === -1) return;
-    isKept[sample] = 1;
+export function sharedPlan({ reads, rooms, sizes }: SharedPlanOptions): SharedPlan {
+  const { samples } = reads;
+  const homes = new Uint16Array(samples).fill(NO_HOME);
+  const plans = new Map(reads.plansFor.map((worker) => [worker, new Uint8Array(samples).fill(UNPLANNED)]));
+  const asked = new AskedRooms(rooms, sizes);
+  const keep = (sample: number, worker: number): boolean => {
+    const level = asked.take(sample, worker);
+    if (level === undefined) return false;
+    homes[sample] = worker;
     const plan = plans.get(worker);
     if (plan !== undefined) plan[sample] = level;
+    return true;
   };
-  const pairs = mostReadFirst(workers, samples);
-  for (const [sample, worker] of pairsOf(pairs, workers)) if (isKept[sample] === 0) keep(sample, worker);
-  for (const [sample, worker] of unread(workers, samples)) if (isKept[sample] === 0) keep(sample, worker);
-  for (const [sample, worker] of pairsOf(pairs, workers))
-    if (plans.get(worker.worker)?.[sample] === UNPLANNED) keep(sample, worker);
-  return planOfAll(plans);
-}
-
-/**
- * Who reads what, the most often read first: sample x workers + worker. Among equals by sample; which worker
- * of a sample comes first differs from sample to sample, so that none gets more than others.
- */
-function mostReadFirst(workers: readonly SharingWorker[], samples: number): Float64Array {
-  const count = workers.length;
-  let [most, read] = [0, 0];
-  const each = (visit: (frequency: number, pair: number) => void): void => {
-    for (let sample = 0; sample < samples; sample++)
-      for (let i = 0; i < count; i++) {
-        const worker = (sample + i) % count;
-        const frequency = workers[worker]?.frequency[sample] ?? 0;
-        if (frequency > 0) visit(frequency, sample * count + worker);
-      }
-  };
-  each((frequency) => {
-    most = Math.max(most, frequency);
-    read += 1;
-  });
-  const places = new Float64Array(most + 1);
-  each((frequency) => (places[most - frequency + 1] = (places[most - frequency + 1] ?? 0) + 1));
-  for (let at = 1; at <= most; at++) places[at] = (places[at] ?? 0) + (places[at - 1] ?? 0);
-  const pairs = new Float64Array(read);
-  each((frequency, pair) => {
-    const at = places[most - frequency] ?? 0;
-    pairs[at] = pair;
-    places[most - frequency] = at + 1;
-  });
-  return pairs;
-}
-
-function* pairsOf(pairs: Float64Array, workers: readonly SharingWorker[]): Pairs {
-  for (const pair of pairs) {
-    const worker = workers[pair % workers.length];
-    if (worker !== undefined) yield [Math.floor(pair / workers.length), worker];
+  const order = mostReadFirst(samples, (sample) => reads.mostOf(sample));
+  for (const sample of order)
+    for (const { worker } of reads.readersOf(sample)) if (keep(sample, worker)) break;
+  for (const sample of order) if (homes[sample] === NO_HOME) anywhere(sample, asked, keep);
+  for (const [worker, plan] of plans) {
+    const frequency = reads.frequencyOf(worker);
+    for (const sample of mostReadFirst(samples, (one) => frequency[one] ?? 0))
+      if (plan[sample] === UNPLANNED) plan[sample] = asked.take(sample, worker) ?? UNPLANNED;
   }
+  return { homes, planOf: (worker) => plans.get(worker) };
 }
 
-/** Every sample with every worker, for those that no reader has room for. */
-function* unread(workers: readonly SharingWorker[], samples: number): Pairs {
-  const isRead = (sample: number) => workers.some(({ frequency }) => (frequency[sample] ?? 0) > 0);
-  for (let sample = 0; sample < samples; sample++) {
-    if (!isRead(sample)) continue;
-    for (let i = 0; i < workers.length; i++) {
-      const worker = workers[(sample + i) % workers.length];
-      if (worker !== undefined) yield [sample, worker];
-    }
+/** Finds room at any worker for a sample whose readers have none. */
+function anywhere(
+  sample: number,
+  asked: AskedRooms,
+  keep: (sample: number, worker: number) => boolean,
+): void {
+  const { workers } = asked;
+  if (!asked.mayHaveRoom(sample)) return;
+  for (let i = 0; i < workers; i++) if (keep(sample, (sample + i) % workers)) return;
+  asked.nobodyHadRoom(sample);
+}
+
+/** The samples that are read at all, the most often read first, then by their numbers. */
+function mostReadFirst(samples: number, countOf: (sample: number) => number): Uint32Array {
+  const counts = Uint32Array.from({ length: samples }, (_, sample) => countOf(sample));
+  const items = Uint32Array.from(counts.keys()).filter((sample) => counts[sample] !== 0);
+  return sortedBy(
+    items,
+    Uint32Array.from(items, (sample) => ~(counts[sample] ?? 0)),
+  );
+}
+
+/** The rooms of all workers. Those that had none for a sample are not asked for a larger one. */
+class AskedRooms {
+  readonly #rooms: readonly (readonly PlanRoom[])[];
+  readonly #sizes: ArrayLike<number>;
+  /** The smallest size that each worker had no room for. */
+  readonly #refused: Float64Array;
+  /** The smallest size that nobody had room for. */
+  #refusedByAll = Infinity;
+
+  constructor(rooms: readonly (readonly PlanRoom[])[], sizes: ArrayLike<number>) {
+    this.#rooms = rooms;
+    this.#sizes = sizes;
+    this.#refused = new Float64Array(rooms.length).fill(Infinity);
+  }
+
+  get workers(): number {
+    return this.#rooms.length;
+  }
+
+  /** Takes room of a worker. Returns its level; undefined if none has room. */
+  take(sample: number, worker: number): number | undefined {
+    const size = this.#sizes[sample] ?? 0;
+    if (size >= (this.#refused[worker] ?? 0)) return undefined;
+    const level = this.#rooms[worker]?.findIndex((room) => room.take(sample)) ?? -1;
+    if (level !== -1) return level;
+    this.#refused[worker] = size;
+    return undefined;
+  }
+
+  mayHaveRoom(sample: number): boolean {
+    return (this.#sizes[sample] ?? 0) < this.#refusedByAll;
+  }
+
+  nobodyHadRoom(sample: number): void {
+    this.#refusedByAll = Math.min(this.#refusedByAll, this.#sizes[sample] ?? 0);
   }
 }

@@ -8,6 +8,7 @@ import { RendezvousHomes } from './homes/rendezvous.js';
 import { Members, type Member } from './membership/members.js';
 import { checkedOptions, type CheckedOptions, type ClusterOptions } from './options.js';
 import { Peer, type PeerCounts } from './peers/peer.js';
+import type { PeerModel } from './peers/peer-model.js';
 import { PeersDriver, type AskedPeer, type PeerReadCounts } from './peers/peers-driver.js';
 import { RoomOf } from './serving/room-of.js';
 import { httpTransport, type Listener, type Transport } from './serving/transport.js';
@@ -49,6 +50,12 @@ export interface ClusterSourceOptions {
    * home for each object.
    */
   readonly plan?: HomePlan | undefined;
+  /**
+   * Says what the source gives sooner than a peer: that is read from the source (HDMLP, section 5.2), and
+   * counted as `preferred`. So the source may give a byte more than once. Default: none. Peers are asked
+   * first, whatever they cost, which spares the source.
+   */
+  readonly model?: PeerModel | undefined;
 }
 
 /**
@@ -150,12 +157,13 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
    * @param driver The source itself, which all workers can read.
    * @throws TieredError `TIERED_CONFIG_INVALID` if there is one already: a cluster is of one dataset.
    */
-  source(driver: StorageDriver, { plan }: ClusterSourceOptions = {}): PeersDriver {
+  source(driver: StorageDriver, { plan, model }: ClusterSourceOptions = {}): PeersDriver {
     if (this.#driver !== undefined)
       throw configError('source', 'one source for each cluster', 'a second one');
     const { lateAfterMs, clock } = this.#options;
     if (plan !== undefined) this.usePlan(plan);
-    this.#driver = new PeersDriver(driver, { peersOf: (key) => this.#peersOf(key), lateAfterMs, clock });
+    const peersOf = (key: string) => this.#peersOf(key);
+    this.#driver = new PeersDriver(driver, { peersOf, lateAfterMs, model, clock });
     return this.#driver;
   }
 
@@ -243,7 +251,8 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
   /** Returns what was read, and of whom. Cheap. */
   stats(): ClusterStats {
     const nothing = { reads: 0, bytes: 0 };
-    const counts = this.#driver?.counts ?? { peers: nothing, source: nothing, inVain: 0, late: 0 };
+    const none = { peers: nothing, source: nothing, inVain: 0, preferred: 0, late: 0 };
+    const counts = this.#driver?.counts ?? none;
     return {
       ...counts,
       rank: this.rank,

@@ -3,7 +3,7 @@ import { MetricsDriver } from '@tiered/core/decorators';
 import { someBytes } from '@tiered/core/testing';
 import { firstFit, PlacementHandler } from '@tiered/tiering';
 import { onTestFinished } from 'vitest';
-import { Cluster, type ClusterOptions, type HomePlan } from '../src/index.js';
+import { Cluster, type ClusterOptions, type HomePlan, type PeerModel } from '../src/index.js';
 import { MemoryRecords, MemoryRegistry } from '../src/registry/memory-registry.js';
 
 export type Objects = ReadonlyMap<string, Uint8Array>;
@@ -33,6 +33,7 @@ export interface WorkerOptions extends Partial<ClusterOptions> {
   readonly records: MemoryRecords;
   readonly quota?: string;
   readonly plan?: HomePlan;
+  readonly model?: PeerModel;
   readonly clock?: Clock;
 }
 
@@ -45,6 +46,7 @@ export async function worker({
   records,
   quota = '64MiB',
   plan,
+  model,
   ...options
 }: WorkerOptions): Promise<Worker> {
   const clock = options.clock ?? systemClock;
@@ -56,7 +58,7 @@ export async function worker({
   });
   const counted = new MetricsDriver(source);
   const hierarchy = new Hierarchy({
-    source: cluster.source(counted, { plan }),
+    source: cluster.source(counted, { plan, model }),
     tiers: quota === '0' ? [] : [{ driver: new MemoryDriver(), quota }],
     placement: new PlacementHandler({ policy: cluster.policy(firstFit) }),
   });

@@ -60,6 +60,7 @@ export class Peer {
   readonly #counts = { reads: 0, bytes: 0, missed: 0, changed: 0, damaged: 0, failed: 0 };
   readonly #opening: Promise<void>;
   #probe: Promise<unknown> | undefined;
+  #underWay = 0;
 
   constructor(options: PeerOptions) {
     const { rank, url, owner, driver, deadlineMs, clock } = options;
@@ -93,6 +94,11 @@ export class Peer {
     this.#probe = this.read({ ...range, signal: undefined }, true).then(done, done);
   }
 
+  /** Reads that wait for it. */
+  get underWay(): number {
+    return this.#underWay;
+  }
+
   get counts(): PeerCounts {
     return { ...this.#counts };
   }
@@ -103,8 +109,9 @@ export class Peer {
    * @param isHome Whether it is the one to fetch the object.
    */
   async read(range: WantedRange, isHome: boolean): Promise<Uint8Array> {
-    await this.#opening;
+    this.#underWay += 1;
     try {
+      await this.#opening;
       const bytes = await (isHome ? this.#reads : this.#formerReads).read(range);
       this.#counts.reads += 1;
       this.#counts.bytes += bytes.byteLength;
@@ -112,6 +119,8 @@ export class Peer {
     } catch (error) {
       if (range.signal?.aborted !== true) this.#count(error);
       throw error;
+    } finally {
+      this.#underWay -= 1;
     }
   }
 

@@ -9,6 +9,7 @@ import {
 import { Allowance, HedgedRead, LateWatch, memoryFor, type HedgeHost } from '@tiered/core/internal';
 import { etagOf } from '@tiered/gateway/internal';
 import type { Peer } from './peer.js';
+import { PeerChoice, type PeerModel } from './peer-model.js';
 
 /** Second requests to the source, as a share of the reads of peers. */
 const HEDGES = 0.05;
@@ -28,6 +29,8 @@ export interface PeersDriverParts {
   readonly peersOf: (key: string) => readonly AskedPeer[];
   /** Milliseconds after which a read that a peer has not answered is asked of the source as well. */
   readonly lateAfterMs: number;
+  /** Says what the source gives sooner. Undefined: nothing. */
+  readonly model?: PeerModel | undefined;
   readonly clock: Clock;
 }
 
@@ -39,8 +42,9 @@ export interface PeerReadCounts {
   readonly source: { readonly reads: number; readonly bytes: number };
   /** Reads that peers were asked for and the source gave: they did not have the object, or failed. */
   readonly inVain: number;
-  /**
-   */
+  /** Reads of objects that a peer keeps, and that the source gives sooner by the model. */
+  readonly preferred: number;
+  /** Second requests, to the source, for reads that a peer had not answered in time. */
   readonly late: number;
 }
 
@@ -56,18 +60,21 @@ export class PeersDriver extends InterceptingDriver {
   readonly #parts: PeersDriverParts;
   readonly #allowance: Allowance;
   readonly #host: HedgeHost;
+  readonly #choice: PeerChoice;
   /** Hedged requests that nobody waits for but `close`. */
   readonly #ending = new Set<Promise<unknown>>();
   readonly #counts = {
     peers: { reads: 0, bytes: 0 },
     source: { reads: 0, bytes: 0 },
     inVain: 0,
+    preferred: 0,
   };
 
   constructor(source: StorageDriver, parts: PeersDriverParts) {
     super(source);
     this.#parts = parts;
-    const { clock } = parts;
+    const { clock, model } = parts;
+    this.#choice = new PeerChoice(model);
     this.#allowance = new Allowance(HEDGES, HEDGED_BYTES, () => clock.now());
     this.#host = {
       clock,
@@ -82,13 +89,14 @@ export class PeersDriver extends InterceptingDriver {
 
   /** What was read, and from whom, so far. */
   get counts(): PeerReadCounts {
-    const { peers, source, inVain } = this.#counts;
-    return { peers: { ...peers }, source: { ...source }, inVain, late: this.#allowance.counts.hedges };
+    const { peers, source, ...others } = this.#counts;
+    const late = this.#allowance.counts.hedges;
+    return { peers: { ...peers }, source: { ...source }, ...others, late };
   }
 
   override async read(key: string, options: ReadOptions): Promise<Uint8Array> {
     if (this.#parts.peersOf(key).length === 0) {
-      const bytes = await this.inner.read(key, options);
+      const bytes = await this.#choice.read(this.inner, (source) => source.read(key, options));
       this.#cameFromSource(bytes.byteLength);
       return bytes;
     }
@@ -98,13 +106,16 @@ export class PeersDriver extends InterceptingDriver {
 
   override async readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
     options.signal?.throwIfAborted();
-    const peers = target.byteLength === 0 ? [] : this.#parts.peersOf(key);
-    for (const asked of peers) {
+    const length = target.byteLength;
+    const peers = length === 0 ? [] : this.#parts.peersOf(key);
+    const sooner = peers.filter(({ peer }) => !this.#choice.prefersSource(peer, length));
+    for (const asked of sooner) {
       const count = await this.#fromPeer(asked, key, target, options);
       if (count !== undefined) return count;
     }
-    if (peers.length > 0) this.#counts.inVain += 1;
-    const count = await this.inner.readInto(key, target, options);
+    if (sooner.length > 0) this.#counts.inVain += 1;
+    else if (peers.length > 0) this.#counts.preferred += 1;
+    const count = await this.#choice.read(this.inner, (source) => source.readInto(key, target, options));
     this.#cameFromSource(count);
     return count;
   }

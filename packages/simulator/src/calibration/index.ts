@@ -4,10 +4,12 @@ export {
   fetchModelOf,
   initialProducersOf,
   parseProfile,
+  peerModelOf,
   placementConcurrencyOf,
   systemOf,
   unsteadyIn,
   type CalibrationProfile,
+  type MeasuredPeers,
   type PlaceProfile,
   type SystemRest,
 } from './profile.js';

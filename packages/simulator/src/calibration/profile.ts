@@ -40,6 +40,8 @@ const profile = z.strictObject({
   source: place,
   /** Fastest first, as in the hierarchy. */
   tiers: z.array(place),
+  /** b_c: what one other worker gave from its tiers to so many reads at a time, if it was measured. */
+  peers: place.optional(),
   /** c, if it was measured. */
   computeMBps: positive.optional(),
   /** beta, if it was measured. */
@@ -72,8 +74,8 @@ const STEADY = 1.5;
  * Tells in sentences what not to trust in a profile: curves with a point that gave more than 1.5 times as
  * much at one time as at another, as on a machine or a source that others use. Empty if nothing seems wrong.
  */
-export function unsteadyIn({ source, tiers }: CalibrationProfile): string[] {
-  return [source, ...tiers].flatMap(({ name, spread: spreads = { read: 1 } }) =>
+export function unsteadyIn({ source, tiers, peers }: CalibrationProfile): string[] {
+  return [source, ...tiers, ...(peers ? [peers] : [])].flatMap(({ name, spread: spreads = { read: 1 } }) =>
     Object.entries(spreads)
       .filter((one): one is [string, number] => (one[1] ?? 1) > STEADY)
       .map(
@@ -105,6 +107,29 @@ export function fetchModelOf({ tiers, source, objectBytes }: CalibrationProfile)
       return points === undefined ? Infinity : bytes / 1000 / (throughput(points, underWay) / underWay);
     },
     savedMs: (bytes) => shared + bytes / 1000 / most,
+  };
+}
+
+/** Says how long reads take below the tiers, as `PeerModel` of `@tiered/cluster`. */
+export interface MeasuredPeers {
+  peerMs(bytes: number, underWay: number): number;
+  sourceMs(bytes: number, underWay: number): number;
+}
+
+/**
+ * The model by which a worker of a cluster chooses between a peer and the source: s / (b_c(p) / p), and s /
+ * (t(gamma) / gamma), with as many reads under way as there are. A worker knows only its own, and takes all
+ * to read as many from the source as itself.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if peers were not measured.
+ */
+export function peerModelOf({ source, peers }: CalibrationProfile, workers: number): MeasuredPeers {
+  if (peers === undefined)
+    throw configError('profile.peers', 'what "tiered calibrate --peers" measures', undefined);
+  const ms = ({ read }: PlaceProfile, bytes: number, underWay: number) =>
+    bytes / 1000 / (throughput(read, underWay) / underWay);
+  return {
+    peerMs: (bytes, underWay) => ms(peers, bytes, underWay),
+    sourceMs: (bytes, underWay) => ms(source, bytes, workers * underWay),
   };
 }
 
@@ -144,7 +169,9 @@ export function placementConcurrencyOf({ tiers }: CalibrationProfile): number | 
 }
 
 /** The part of a system that a profile does not know. */
-export type SystemRest = Pick<SystemModel, 'workers' | 'networkMBps' | 'staging'> & {
+export type SystemRest = Pick<SystemModel, 'workers' | 'staging'> & {
+  /** b_c, where it was not measured. */
+  readonly networkMBps?: number;
   /** d_j and p_j of each tier. */
   readonly tiers: readonly Pick<StorageClass, 'capacityMB' | 'threads'>[];
   /** c and beta, where they were not measured. */
@@ -154,21 +181,23 @@ export type SystemRest = Pick<SystemModel, 'workers' | 'networkMBps' | 'staging'
 
 /**
  * Makes the system for the simulator from what was measured and what is planned.
- * @throws TieredError `TIERED_CONFIG_INVALID` if the number of tiers is not the measured one, or c or beta is
- * given nowhere.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if the number of tiers is not the measured one, or c, beta or
+ * b_c is given nowhere.
  */
 export function systemOf(measured: CalibrationProfile, rest: SystemRest): SystemModel {
-  const { tiers, workers, networkMBps, staging } = rest;
+  const { tiers, workers, staging } = rest;
   if (tiers.length !== measured.tiers.length)
     throw configError('tiers', `${measured.tiers.length} tiers, as in the profile`, tiers.length);
-  const known = (field: 'computeMBps' | 'preprocessMBps') => {
-    const rate = rest[field] ?? measured[field];
+  const peers = measured.peers?.read.points.map(([, rate]) => rate);
+  const found = { ...measured, networkMBps: peers && Math.max(...peers) };
+  const known = (field: 'computeMBps' | 'preprocessMBps' | 'networkMBps') => {
+    const rate = rest[field] ?? found[field];
     if (rate === undefined) throw configError(field, 'a rate, because it was not measured', undefined);
     return rate;
   };
   return {
     workers,
-    networkMBps,
+    networkMBps: known('networkMBps'),
     staging,
     computeMBps: known('computeMBps'),
     preprocessMBps: known('preprocessMBps'),

@@ -51,8 +51,8 @@ function nameOf(name: string, workers: number): string {
 
 function cacheOf({ dataset }: Served): string {
   const slices = isSliced(dataset)
-    ? 'slice 1m; proxy_set_header Range $slice_range; proxy_cache_key $uri$slice_range;'
-    : 'proxy_cache_key $uri;';
+    ? 'slice 1m; proxy_set_header Range $slice_range; proxy_cache_key $uri$is_args$args$slice_range;'
+    : 'proxy_cache_key $uri$is_args$args;';
   return `location / {
     ${slices}
     proxy_pass http://source;

@@ -17,6 +17,7 @@ const BENCHES = [
   'loader',
   'interpose',
   'gateway',
+  'cluster',
   'simulator',
 ];
 

@@ -174,10 +174,7 @@ describe('a worker of a cluster', () => {
     const records = new MemoryRecords(systemClock);
     const source = await sourceOf(OBJECTS);
     // Each takes the other one for the home of all.
-    const planOf = (worker: number) => ({
-      plan: { holders: () => [{ worker, level: 0 }] },
-      sampleOf: () => 0,
-    });
+    const planOf = (home: number) => ({ homes: Uint16Array.of(home), sampleOf: () => 0 });
     const one = await worker({ source, records, rank: 0, size: 2, plan: planOf(1) });
     const other = await joined([one], { source, records, rank: 1, size: 2, plan: planOf(0) });
     await readAll(one);

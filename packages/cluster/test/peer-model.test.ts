@@ -22,7 +22,7 @@ async function readAll(model: {
 }
 
 describe('a model of peers and the source', () => {
-  it('has the source read for what it gives sooner, and counts that', async () => {
+  it('[Z3] has the source read for what it gives sooner, and counts that', async () => {
     for (const stats of await readAll({ peerMs: () => 2, sourceMs: () => 1 })) {
       expect(stats).toMatchObject({ peers: { reads: 0 }, inVain: 0 });
       expect(stats.preferred).toBeGreaterThan(0);

@@ -1,6 +1,5 @@
 import {
   parseBytes,
-  Random,
   systemClock,
   type ByteSize,
   type Clock,
@@ -12,6 +11,7 @@ import {
 } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { readers } from './loader.js';
+import { firstThatFit, objectsOfPeer, someObjects } from './objects.js';
 import type { CalibrationProfile, PlaceProfile } from './profile.js';
 import { rateOf, Repeats, REPEATS, type Budget, type Lane } from './rate.js';
 import { PREFIX, withTrial } from './trial.js';
@@ -31,6 +31,11 @@ export interface CalibrationOptions {
    * Bytes of one read, as the loader requests them; an object is read piece by piece. Default: whole objects.
    */
   readonly readBytes?: ByteSize;
+  /**
+   * Another worker of the same training, from which objects of the source are read: its speed is b_c. Opened
+   * and closed here. Default: b_c is not measured.
+   */
+  readonly peers?: StorageDriver;
   /** Trains on a sample. Its speed is c, the compute throughput. Default: c is not measured. */
   readonly compute?: (sample: Uint8Array) => void | Promise<void>;
   /** Preprocesses a sample. Its speed is beta. Default: beta is not measured. */
@@ -45,8 +50,6 @@ export interface CalibrationOptions {
 }
 
 const CONCURRENCIES = [1, 2, 4, 8, 16, 32];
-/** Objects that are listed at most, of which some are read. A listing of millions would take all the time. */
-const KEYS_LISTED = 10_000;
 /** Most objects on a tier while writes are measured, and the part of its quota that they may take. */
 const OBJECTS_ON_TIER = 256;
 const PART_OF_QUOTA = 0.5;
@@ -56,7 +59,7 @@ const PART_OF_QUOTA = 0.5;
  * of the source, r_j(p) and w_j(p) of the tiers, and the throughput of reading from the source while that
  * fills a tier. It reads through a hierarchy with one tier and the defaults of `PlacementHandler`, as a
  * training does; w_j is measured with the driver alone. c and beta are measured with the functions that are
- * given.
+ * given, and b_c with another worker.
  *
  * Each point is measured three times. The profile has the median, and how far the three were apart;
  * `unsteadyIn` tells what not to trust.
@@ -94,7 +97,8 @@ class Calibration {
   #done = 0;
 
   constructor(source: StorageDriver, tiers: readonly TierOptions[], options: CalibrationOptions) {
-    const { seconds = 30, concurrencies = CONCURRENCIES, clock = systemClock, compute, preprocess } = options;
+    const { seconds = 30, concurrencies = CONCURRENCIES, clock = systemClock } = options;
+    const { compute, preprocess, peers } = options;
     const bytes = parseBytes(options.bytes ?? '2GiB', 'bytes');
     assertOptions(seconds, concurrencies);
     this.#source = source;
@@ -106,15 +110,17 @@ class Calibration {
     this.#clock = clock;
     this.#signal = options.signal;
     const extras = [compute, preprocess].filter((given) => given !== undefined).length;
-    this.#measurements = REPEATS * concurrencies.length * (1 + 3 * tiers.length) + extras;
+    const places = 1 + 3 * tiers.length + (peers === undefined ? 0 : 1);
+    this.#measurements = REPEATS * concurrencies.length * places + extras;
     this.#budget = { ms: (1000 * seconds) / this.#measurements, bytes: bytes / this.#measurements };
   }
 
   run(): Promise<CalibrationProfile> {
     return this.#opened(this.#source, async () => {
-      const { compute, preprocess, seed = 0 } = this.#options;
-      const objects = await this.#someObjects(seed);
-      const read = await this.#readSource(objects);
+      const { compute, preprocess, peers, seed = 0 } = this.#options;
+      const objects = await someObjects(this.#source, seed, this.#signal);
+      const read = await this.#readPlace(this.#source, objects);
+      const ofPeers = peers && (await this.#peers(peers, objects));
       const tiers: CalibrationProfile['tiers'] = [];
       for (const tier of this.#tiers) tiers.push(await this.#tier(tier, objects));
       const sample = await this.#sample(objects);
@@ -125,6 +131,7 @@ class Calibration {
         objectBytes: objects.reduce((sum, { size }) => sum + size, 0) / objects.length,
         source: { name: this.#source.name, read: read.curve, spread: { read: read.spread } },
         tiers,
+        ...(ofPeers && { peers: ofPeers }),
         ...(computeMBps !== undefined && { computeMBps }),
         ...(preprocessMBps !== undefined && { preprocessMBps }),
       };
@@ -137,12 +144,23 @@ class Calibration {
     return this.#source.read(key, { offset: 0, length: size, signal: this.#signal });
   }
 
-  /** t(gamma). */
-  #readSource(objects: readonly ObjectStat[]): Promise<Repeats> {
+  /** t(gamma), and b_c. */
+  #readPlace(source: StorageDriver, objects: readonly ObjectStat[]): Promise<Repeats> {
     const [clock, signal] = [this.#clock, this.#signal];
-    return withTrial({ source: this.#source, objects, clock, signal }, (hierarchy) =>
+    return withTrial({ source, objects, clock, signal }, (hierarchy) =>
       this.#repeated((concurrency) => this.#rate(this.#readers(hierarchy, objects, false, concurrency))),
     );
+  }
+
+  /** b_c, of objects that the peer gives: it keeps them then. */
+  #peers(peers: StorageDriver, objects: readonly ObjectStat[]): Promise<PlaceProfile> {
+    return this.#opened(peers, async () => {
+      const given = await objectsOfPeer(peers, objects, this.#budget.bytes, this.#signal);
+      if (given.length === 0)
+        throw configError('peers', 'a worker that keeps objects of this source', peers.name);
+      const { curve, spread } = await this.#readPlace(peers, given);
+      return { name: peers.name, read: curve, spread: { read: spread } };
+    });
   }
 
   async #tier({ driver, quota }: TierOptions, objects: readonly ObjectStat[]): Promise<PlaceProfile> {
@@ -243,17 +261,6 @@ class Calibration {
     return rate;
   }
 
-  /** Objects of the source that are not empty, in an order that the seed determines. */
-  async #someObjects(seed: number): Promise<ObjectStat[]> {
-    const objects: ObjectStat[] = [];
-    for await (const page of this.#source.list({ signal: this.#signal })) {
-      objects.push(...page.filter(({ size }) => size > 0));
-      if (objects.length >= KEYS_LISTED) break;
-    }
-    if (objects.length === 0) throw configError('source', 'objects that are not empty', this.#source.name);
-    return Array.from(new Random(seed).permutation(objects.length)).flatMap((i) => objects[i] ?? []);
-  }
-
   async #opened<T>(driver: StorageDriver, work: () => Promise<T>): Promise<T> {
     await driver.open({ signal: this.#signal });
     try {
@@ -262,16 +269,6 @@ class Calibration {
       await driver.close();
     }
   }
-}
-
-/** As many as there is room for. */
-function firstThatFit(objects: readonly ObjectStat[], capacity: number): ObjectStat[] {
-  let left = capacity;
-  return objects.filter(({ size }) => {
-    if (size > left) return false;
-    left -= size;
-    return true;
-  });
 }
 
 function assertOptions(seconds: number, concurrencies: readonly number[]): void {

@@ -1,4 +1,5 @@
-import { TieredError } from '@tiered/core';
+import { TieredError, type StorageDriver } from '@tiered/core';
+import { configError } from '@tiered/core/internal';
 import { Command } from 'commander';
 import { access, constants, open, rm, stat, writeFile } from 'node:fs/promises';
 import { positive } from '../arguments.js';
@@ -18,6 +19,10 @@ export function calibrateCommand(host: CommandHost): Command {
     .option('--seconds <n>', 'for everything; default: 30', positive)
     .option('--bytes <size>', 'read and written, in all, such as 500MB; default: 2GiB')
     .option('--read-bytes <size>', 'what the loader reads at a time, such as 256KiB; default: whole objects')
+    .option(
+      '--peers <url>',
+      'another worker of the cluster, such as http://10.0.0.2:9440, to measure the network; its token is in TIERED_TOKEN',
+    )
     .action((config: string, options: CalibrateOptions) => calibrateTo(host, config, options));
 }
 
@@ -26,6 +31,7 @@ interface CalibrateOptions {
   readonly seconds?: number;
   readonly bytes?: string;
   readonly readBytes?: string;
+  readonly peers?: string;
 }
 
 /**
@@ -35,7 +41,7 @@ interface CalibrateOptions {
 async function calibrateTo(
   host: CommandHost,
   config: string,
-  { out, seconds, bytes, readBytes }: CalibrateOptions,
+  { out, seconds, bytes, readBytes, peers: url }: CalibrateOptions,
 ): Promise<void> {
   const { ProgressBar } = await import('../../progress.js');
   const { levelsIn } = await import('../shared/look.js');
@@ -43,12 +49,14 @@ async function calibrateTo(
   // The profile that the configuration names may be the one that is to be made.
   const levels = await levelsIn(host, config);
   if (out !== undefined) await assertWritable(out);
+  const peers = url === undefined ? undefined : await peerAt(url, host);
   const bar = new ProgressBar(host.terminal, host.clock, 'measuring');
   const profile = await untilInterrupted(host.clock, (signal) =>
     calibrate(levels, {
       ...(seconds !== undefined && { seconds }),
       ...(bytes !== undefined && { bytes }),
       ...(readBytes !== undefined && { readBytes }),
+      ...(peers && { peers }),
       clock: host.clock,
       signal,
       onProgress: (done, total) => bar.update(done, total),
@@ -64,6 +72,13 @@ async function calibrateTo(
   host.write(
     `${out} is written; "tiered simulate profile ${out} --config ${config}" says what other quotas would bring\n`,
   );
+}
+
+/** Another worker, as a cluster reads from it. */
+async function peerAt(url: string, { clock }: CommandHost): Promise<StorageDriver> {
+  if (!URL.canParse(url)) throw configError('--peers', 'the URL of a worker', url);
+  const { OnePeerDriver } = await import('@tiered/cluster/internal');
+  return new OnePeerDriver({ url, token: process.env['TIERED_TOKEN'], clock });
 }
 
 /**

@@ -1,0 +1,72 @@
+import { systemClock, type Clock } from '@tiered/core';
+import {
+  InterceptingDriver,
+  type DriverCall,
+  type ReadIntoOptions,
+  type ReadOptions,
+} from '@tiered/core/driver';
+import { memoryFor } from '@tiered/core/internal';
+import { etagOf } from '@tiered/gateway/internal';
+import { checkedOptions } from '../options.js';
+import { MemoryRecords, MemoryRegistry } from '../registry/memory-registry.js';
+import { httpTransport } from '../serving/transport.js';
+import { Peer } from './peer.js';
+
+/** Where a peer is. */
+export interface OnePeerOptions {
+  /** As the peer serves others: `http://HOST:PORT`. */
+  readonly url: string;
+  /** That of the cluster. */
+  readonly token?: string | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * Reads objects from one other worker as a cluster does, to measure the way to it. It has no listing. What
+ * the peer does not keep is `TIERED_NOT_FOUND`, and what it is the home of, it fetches.
+ */
+export class OnePeerDriver extends InterceptingDriver {
+  readonly #peer: Peer;
+
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for a token that is too short. */
+  constructor({ url, token, clock = systemClock }: OnePeerOptions) {
+    const registry = new MemoryRegistry(new MemoryRecords(clock));
+    const options = checkedOptions({ registry, token, clock });
+    const driver = httpTransport(options).connect(url);
+    super(driver);
+    const { deadlineMs } = options;
+    const ignore = () => undefined;
+    this.#peer = new Peer({
+      ...{ rank: 0, url, owner: '', driver, deadlineMs, clock },
+      ...{ onOut: ignore, onBack: ignore },
+    });
+  }
+
+  /** The peer is reached when something is read. */
+  override open(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  override async close(): Promise<void> {
+    await this.#peer.close();
+  }
+
+  override async read(key: string, options: ReadOptions): Promise<Uint8Array> {
+    const target = memoryFor(options.length, key);
+    return target.subarray(0, await this.readInto(key, target, options));
+  }
+
+  override async readInto(
+    key: string,
+    target: Uint8Array,
+    { offset, version, signal }: ReadIntoOptions,
+  ): Promise<number> {
+    const etag = version === undefined ? undefined : etagOf(version);
+    target.set(await this.#peer.read({ key, offset, length: target.byteLength, etag, signal }, true));
+    return target.byteLength;
+  }
+
+  protected override intercept<T>(call: DriverCall<T>): Promise<T> {
+    return call.proceed();
+  }
+}

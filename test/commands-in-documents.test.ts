@@ -1,30 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '@tiered/core';
-import { PassThrough } from 'node:stream';
+import { program, wrongWithWords } from './command-words.js';
 import { documents } from './documents.js';
-import { tieredCommand } from '../packages/tiered/src/cli/program.js';
-
-type Command = ReturnType<typeof tieredCommand>;
-
-const output = new PassThrough();
-const program = () => tieredCommand({ write: () => undefined, output, terminal: output, clock: systemClock });
 
 /** A command as a document shows it, with its arguments. */
 const SHOWN = /npx tiered ([^#`\n]+)/g;
-
-/** What of the words of a command nobody would understand; undefined if all is well. */
-function wrongWith(command: Command, words: readonly string[]): string | undefined {
-  const [first = '', ...rest] = words;
-  const below = command.commands.find((one) => one.name() === first);
-  if (below !== undefined) return wrongWith(below, rest);
-  if (command.commands.length > 0) return words.length === 0 ? undefined : `there is no command ${first}`;
-  command.exitOverride().configureOutput({ writeErr: () => undefined });
-  const { operands, unknown } = command.parseOptions([...words]);
-  if (unknown.length > 0 && !unknown.includes('--help')) return `does not know ${unknown.join(' ')}`;
-  if (command.registeredArguments.at(-1)?.variadic === true) return undefined;
-  const most = command.registeredArguments.length;
-  return operands.length > most ? `takes ${most} arguments` : undefined;
-}
 
 const shown = [...documents()].flatMap(([document, text]) =>
   Array.from(text.matchAll(SHOWN), ([, words = '']) => ({ document, words: words.trim() })),
@@ -44,15 +23,13 @@ describe('commands in documents', () => {
   });
 
   it.each(shown)('$document: tiered $words', ({ words }) => {
-    const split = (words.match(/'[^']*'|"[^"]*"|\S+/g) ?? []).map((word) => word.replace(/^['"]|['"]$/g, ''));
-    expect(wrongWith(program(), split)).toBeUndefined();
+    expect(wrongWithWords(words)).toBeUndefined();
   });
 
   it('are found, and mistakes in them are', () => {
     expect(shown.length).toBeGreaterThan(10);
-    const wrong = (words: string) => wrongWith(program(), words.split(' '));
-    expect(wrong('config edit tiers.yaml')).toBe('there is no command edit');
-    expect(wrong('warmup tiers.yaml --everything')).toBe('does not know --everything');
-    expect(wrong('stats one.yaml two.yaml')).toBe('takes 1 arguments');
+    expect(wrongWithWords('config edit tiers.yaml')).toBe('there is no command edit');
+    expect(wrongWithWords('warmup tiers.yaml --everything')).toBe('does not know --everything');
+    expect(wrongWithWords('stats one.yaml two.yaml')).toBe('takes 1 arguments');
   });
 });

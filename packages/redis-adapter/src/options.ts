@@ -94,7 +94,7 @@ export interface SentinelOptions extends Credentials {
 }
 
 /** Where the servers are. */
-export type Servers =
+type Servers =
   | { readonly kind: 'server'; readonly address: Address }
   | { readonly kind: 'sentinel'; readonly sentinel: SentinelOptions }
   | { readonly kind: 'cluster'; readonly nodes: readonly Address[] };

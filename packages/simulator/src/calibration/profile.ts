@@ -112,7 +112,9 @@ export function fetchModelOf({ tiers, source, objectBytes }: CalibrationProfile)
 
 /** Says how long reads take below the tiers, as `PeerModel` of `@tiered/cluster`. */
 export interface MeasuredPeers {
+  /** Milliseconds of a read of so many bytes from another worker, with so many reads of it under way. */
   peerMs(bytes: number, underWay: number): number;
+  /** As `peerMs`, from the source. */
   sourceMs(bytes: number, underWay: number): number;
 }
 

@@ -1,3 +1,4 @@
+import { CLUSTER_MISTAKES } from './config-cluster-mistakes.js';
 import { GATEWAY_MISTAKES, type Mistake } from './config-gateway-mistakes.js';
 
 const source = { driver: 'memory' };
@@ -242,6 +243,7 @@ export const MISTAKES: readonly Mistake[] = [
   { what: 'a model that is measurements', config: { source, model: { version: 1 } }, field: 'model' },
   { what: 'a model without a path', config: { source, model: '' }, field: 'model' },
   ...GATEWAY_MISTAKES,
+  ...CLUSTER_MISTAKES,
   { what: 'a prefetcher that is a number', config: withPrefetcher(8), field: 'prefetcher' },
   {
     what: 'memory of a prefetcher that is none',

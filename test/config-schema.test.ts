@@ -96,6 +96,14 @@ describe('the published JSON Schema', () => {
       { driver: 'fs', root: '${CACHE}', quota: '${QUOTA}', throttle: { bytesPerSecond: '${A}MB' } },
     ];
     expect(validate({ source: { driver: '${DRIVER}' }, tiers, placement: { chunk: '${CHUNK}' } })).toBe(true);
+    const cluster = {
+      name: '${JOB}',
+      rank: '${RANK}',
+      size: '${WORLD_SIZE}',
+      token: '${TOKEN}',
+      port: '94${RANK}',
+    };
+    expect(validate({ source: { driver: 'memory' }, cluster })).toBe(true);
   });
 
   it('has the same sizes as the SDK', () => {

@@ -1,3 +1,5 @@
+import { WHOLE } from '../packages/config/src/fields.js';
+
 /** A JSON Schema, as far as it is made and shown here. */
 export interface JsonSchema {
   readonly title?: string | undefined;
@@ -32,6 +34,7 @@ function rowsOf({ properties = {}, required = [] }: JsonSchema, above = ''): str
     return [
       [`\`${above}${key}\``, value, field.description ?? ''],
       ...choicesOf(field, above + key),
+      ...(field.anyOf ?? []).flatMap((one) => rowsOf({ ...one, required: [] }, `${above}${key}.`)),
       ...inside,
     ];
   });
@@ -58,5 +61,8 @@ function valueOf({ type, anyOf = [], minimum, exclusiveMinimum }: JsonSchema): s
     array: 'list',
   };
   if (type !== undefined) return words[type] ?? type;
-  return anyOf.some((one) => one.type === 'integer') ? 'size' : 'name, or mapping with name and options';
+  const number = anyOf.find((one) => one.type === 'integer');
+  if (number === undefined) return 'name, or mapping with name and options';
+  const isCount = anyOf.some(({ pattern }) => typeof pattern === 'string' && pattern.startsWith(WHOLE));
+  return isCount ? valueOf(number) : 'size';
 }

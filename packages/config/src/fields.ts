@@ -70,6 +70,34 @@ export function wholeNumber(least: number, about: FieldText) {
     .meta({ ...about });
 }
 
+/** What text has to be that stands for a whole number, such as that of a variable. */
+export const WHOLE = String.raw`^\d{1,15}$`;
+
+/**
+ * A whole number of at least `least`, also as text: a reference to a variable is text, and so is what comes
+ * in its place.
+ */
+export function wholeNumberOrText(least: number, about: FieldText) {
+  const error = expected(`a whole number of at least ${least}`);
+  return z
+    .union([z.int(error).min(least, error), z.string(error).meta({ pattern: `${WHOLE}|\\$\\{` })], error)
+    .refine(
+      (value) => typeof value === 'number' || (new RegExp(WHOLE).test(value) && Number(value) >= least),
+      error,
+    )
+    .transform(Number)
+    .meta({ ...about });
+}
+
+/** Text of at least `least` characters that is a secret: messages do not show it. */
+export function secret(what: string, least: number, about: FieldText) {
+  const error = `expected ${what}`;
+  return z
+    .string(error)
+    .refine((value) => value.length >= least, error)
+    .meta({ ...about, pattern: `^[^]{${least},}$|\\$\\{` });
+}
+
 /** Milliseconds: a number more than 0, or at least 0. */
 export function milliseconds(bound: 'more than 0' | 'at least 0', about: FieldText) {
   const error = expected(`milliseconds, ${bound}`);

@@ -5,6 +5,7 @@ import type {
   RetryDriverOptions,
   ThrottleDriverOptions,
 } from '@tiered/core/decorators';
+import type { ClusterConfig } from './cluster-config.js';
 
 /** A hierarchy as a file or an object describes it. `docs/configuration.md` explains each field. */
 export interface HierarchyConfig {
@@ -20,6 +21,8 @@ export interface HierarchyConfig {
   readonly prefetcher?: PrefetcherConfig | undefined;
   /** Not of the hierarchy: `tiered serve` uses it, and `loadConfig` returns it. */
   readonly gateway?: GatewayConfig | undefined;
+  /** Not of the hierarchy: `openDataset` and commands that serve use it, and `loadConfig` returns it. */
+  readonly cluster?: ClusterConfig | undefined;
   /** The path of a directory. Not of the hierarchy, as `prefetcher`. */
   readonly monitor?: string | undefined;
   readonly scan?: boolean | undefined;

@@ -1,5 +1,12 @@
 /** A hierarchy from a YAML or JSON file. @module */
 export type {
+  ClusterConfig,
+  ClusterPlanSettings,
+  ClusterSettings,
+  NatsConfig,
+  RegistryConfig,
+} from './cluster-config.js';
+export type {
   GatewayConfig,
   HierarchyConfig,
   LevelConfig,

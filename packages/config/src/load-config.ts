@@ -7,6 +7,8 @@ import { hierarchySchema, sourceSchema } from './check/schema.js';
 import { isMapping, located, readDocument, type ConfigDocument, type Mapping } from './file/document.js';
 import { expandVariables } from './file/environment.js';
 import type { HierarchyConfig, LoadOptions, PrefetcherConfig } from './hierarchy-config.js';
+import type { ClusterSettings } from './cluster-config.js';
+import { clusterOf } from './make/cluster.js';
 import { levelOf } from './make/level.js';
 import { modelOf, placementOf } from './make/factories.js';
 import { tiersOf } from './make/tiers.js';
@@ -23,6 +25,8 @@ export interface LoadedConfig {
     readonly changing?: readonly string[] | undefined;
     readonly writes?: SourceWrites | undefined;
   };
+  /** The workers that this one shares its tiers with, if there are any. Has a secret: the token. */
+  readonly cluster: ClusterSettings | undefined;
   /** The absolute path of the directory in which the process can be watched, if there is to be one. */
   readonly monitor: string | undefined;
   /** By tier: the percentage of its storage that its quota was given as. Undefined for bytes. */
@@ -59,7 +63,7 @@ export async function loadConfig(
 
   const { source, tiers } = parts;
   invariant(checked !== undefined && source !== undefined, 'a wrong configuration has no problem');
-  const { scan, versions, manifest, prefetcher = {}, gateway = {}, monitor } = checked.value;
+  const { scan, versions, manifest, prefetcher = {}, gateway = {}, cluster, monitor } = checked.value;
   const inBase = (file: string) => path.resolve(document.baseDirectory, file);
   const hierarchy = {
     source: source.driver,
@@ -76,6 +80,7 @@ export async function loadConfig(
     hierarchy,
     prefetcher,
     gateway: { changing: gateway.changing, writes: parts.writes },
+    cluster: clusterOf(cluster, inBase),
     monitor: monitor === undefined ? undefined : inBase(monitor),
     shares: tiers.shares,
     makeHierarchy: (changes = {}) => {
@@ -89,8 +94,8 @@ export async function loadConfig(
 }
 
 /**
- * Makes a hierarchy from a configuration, without starting it. `prefetcher`, `gateway` and `monitor`
- * are checked, and not used: they are for `loadConfig`, and for the package `tiered`.
+ * Makes a hierarchy from a configuration, without starting it. `prefetcher`, `gateway`, `cluster`
+ * and `monitor` are checked, and not used: they are for `loadConfig`, and for the package `tiered`.
  * @throws As `loadConfig`, and for what only the hierarchy finds, such as levels that share storage.
  */
 export async function loadHierarchy(
@@ -102,8 +107,8 @@ export async function loadHierarchy(
 
 /**
  * Returns the options that `loadHierarchy` would make a hierarchy from. Use it to add what a file cannot
- * hold, such as a policy of your own. The drivers are made, but not opened. `prefetcher`, `gateway`
- * and `monitor` are checked, and not used, as by `loadHierarchy`.
+ * hold, such as a policy of your own. The drivers are made, but not opened. `prefetcher`, `gateway`,
+ * `cluster` and `monitor` are checked, and not used, as by `loadHierarchy`.
  * @throws As `loadConfig`.
  */
 export async function loadHierarchyOptions(

@@ -12,6 +12,8 @@ import {
   text,
   wholeNumber,
 } from '../fields.js';
+import { cluster } from './cluster-schema.js';
+import { gateway } from './gateway-schema.js';
 
 const retry = group('options of retries, such as { attempts: 4 }', {
   attempts: wholeNumber(1, {
@@ -200,40 +202,6 @@ const prefetcher = group('options of a prefetcher, such as { memory: 1GiB }', {
     not: { required: ['producers', 'initialProducers'] },
   });
 
-const A_GLOB = 'a glob of keys, such as "**/_versions/*"';
-
-const A_PREFIX = 'a prefix of keys that ends with /, such as "checkpoints/"';
-
-const gateway = group('options of "tiered serve", such as { changing: ["**/_versions/*"] }', {
-  changing: z
-    .array(
-      z.string(expected(A_GLOB)).regex(/^[^/!]/, expected(A_GLOB)),
-      expected(`a list of globs: ${A_GLOB}`),
-    )
-    .meta({
-      title: 'Changing',
-      description:
-        'Globs of keys whose objects change, such as manifests: the source is asked before they, and the directories that they ' +
-        'are directly in, are given to a client. Not together with versions: pin or ignore. Default: none.',
-    })
-    .optional(),
-  writes: z
-    .array(
-      z.string(expected(A_PREFIX)).regex(/^(?!(.*\/)?\.{0,2}\/)[^]*\/$/, expected(A_PREFIX)),
-      expected(`a list of prefixes: ${A_PREFIX}`),
-    )
-    .meta({
-      title: 'Writes',
-      description:
-        'Prefixes of keys, each with / at its end, below which clients may write and delete. That goes to the source, which has to ' +
-        'be a bucket. Not together with versions: pin or ignore. Default: none.',
-    })
-    .optional(),
-}).meta({
-  title: 'Gateway',
-  description: 'What "tiered serve" offers to clients of S3 beyond reading. Default: nothing.',
-});
-
 /**
  * The file as a whole. The fields of a level are checked by one of the schemas above, and by the schema of
  * its driver.
@@ -264,6 +232,7 @@ export const hierarchySchema = group('a mapping with source, and mostly tiers', 
   }).optional(),
   prefetcher: prefetcher.optional(),
   gateway: gateway.optional(),
+  cluster: cluster.optional(),
   monitor: filePath('the path of a directory', {
     title: 'Monitor',
     description:
@@ -291,11 +260,27 @@ export const hierarchySchema = group('a mapping with source, and mostly tiers', 
         'first, ignore takes objects of equal size for equal. Copies are compared when the source is listed. Default: refresh.',
     })
     .optional(),
-}).superRefine(({ gateway: given = {}, versions = 'refresh' }, context) => {
-  if (versions === 'refresh') return;
-  for (const field of ['changing', 'writes'] as const) {
-    if ((given[field] ?? []).length === 0) continue;
-    const message = 'cannot be combined with versions: pin or ignore';
-    context.addIssue({ code: 'custom', path: ['gateway', field], message });
-  }
+}).superRefine((file, context) => {
+  for (const [path, message] of mistakesIn(file))
+    context.addIssue({ code: 'custom', path: [...path], message });
 });
+
+interface Sections {
+  readonly gateway?:
+    | { readonly changing?: readonly string[] | undefined; readonly writes?: readonly string[] | undefined }
+    | undefined;
+  readonly cluster?: { readonly plan?: object | undefined } | undefined;
+  readonly placement?: Readonly<Record<string, unknown>> | undefined;
+  readonly versions?: string | undefined;
+}
+
+/** Sections that do not go with others. */
+function* mistakesIn({ gateway: given, cluster: workers, placement, versions = 'refresh' }: Sections) {
+  for (const field of ['changing', 'writes'] as const)
+    if (versions !== 'refresh' && (given?.[field] ?? []).length > 0)
+      yield [['gateway', field], 'cannot be combined with versions: pin or ignore'] as const;
+  const policy = placement?.['policy'];
+  const { name = policy } = (policy ?? {}) as { readonly name?: unknown };
+  if (workers?.plan !== undefined && name !== 'planFollower')
+    yield [['placement', 'policy'], 'expected planFollower, which goes by cluster.plan'] as const;
+}

@@ -1,0 +1,217 @@
+import { z } from 'zod';
+import {
+  expected,
+  filePath,
+  flag,
+  group,
+  oneOf,
+  secret,
+  text,
+  wholeNumber,
+  wholeNumberOrText,
+} from '../fields.js';
+
+const SHORTEST_TOKEN = 16;
+const MOST_WORKERS = 2 ** 20;
+const MOST_REPLICAS = 5;
+
+const A_URL = 'a URL such as "http://worker-0.training:9440"';
+const url = z.string(expected(A_URL)).regex(/^https?:\/\/[^/@?#\s]+\/?$|\$\{/, expected(A_URL));
+
+/** No user in it: messages name servers. */
+const A_SERVER = 'the URL of a server without a user, such as "nats://host:4222"';
+const server = z.string(expected(A_SERVER)).regex(/^((nats|tls):\/\/)?[^/@?#\s]+$|\$\{/, expected(A_SERVER));
+
+const nats = group('where NATS is, such as { servers: ["nats://host:4222"] }', {
+  servers: z
+    .array(server, expected(`a list: ${A_SERVER}`))
+    .min(1, expected(`a list: ${A_SERVER}`))
+    .meta({
+      title: 'Servers',
+      description: 'URLs of servers of one NATS, such as nats://host:4222; any of them is taken.',
+    }),
+  token: secret('text', 1, {
+    title: 'Token of NATS',
+    description: 'For servers that ask for a token. Default: none.',
+  }).optional(),
+  user: text('a name', {
+    title: 'User',
+    description: 'For servers that ask for a user. Default: none.',
+  }).optional(),
+  password: secret('text', 1, { title: 'Password', description: 'Of the user.' }).optional(),
+  credsFile: filePath('the path of a file', {
+    title: 'Credentials',
+    description: 'A file of "nsc", relative to this one, with a JWT and its key. Default: none.',
+  }).optional(),
+  caFile: filePath('the path of a file', {
+    title: 'Certificate authority',
+    description:
+      'A PEM file, relative to this one, of who has signed the certificate of the server. Default: those of Node.',
+  }).optional(),
+  certFile: filePath('the path of a file', {
+    title: 'Certificate',
+    description: 'A PEM file, relative to this one, for servers that ask for a certificate. Default: none.',
+  }).optional(),
+  keyFile: filePath('the path of a file', { title: 'Key', description: 'Of the certificate.' }).optional(),
+  replicas: wholeNumber(1, {
+    title: 'Replicas',
+    description:
+      'Servers that keep the table, if it is made: up to 5. With 3, one of them may fail. Default: 1.',
+  })
+    .max(MOST_REPLICAS, expected(`a whole number from 1 to ${MOST_REPLICAS}`))
+    .optional(),
+}).meta({
+  title: 'NATS',
+  description: 'A bucket of NATS JetStream. Needs the packages @nats-io/transport-node and @nats-io/kv.',
+});
+
+const A_REGISTRY = 'sqlite, torch, { sqlite: FILE }, { nats: { servers: [...] } } or { peers: [URL, ...] }';
+
+const registry = z
+  .union(
+    [
+      z.enum(['sqlite', 'torch'], expected(A_REGISTRY)),
+      group(A_REGISTRY, {
+        sqlite: filePath('the path of a file', {
+          title: 'File',
+          description:
+            'The file of the registry, relative to this one, on a disk of this machine that all workers see.',
+        }),
+      }),
+      group(A_REGISTRY, { nats }),
+      group(A_REGISTRY, {
+        peers: z
+          .array(url, expected(`a list: ${A_URL}`))
+          .min(1, expected(`a list: ${A_URL}`))
+          .meta({
+            title: 'Peers',
+            description: 'Where the worker of each rank serves: the first one is rank 0. Goes with rank.',
+          }),
+      }),
+    ],
+    expected(A_REGISTRY),
+  )
+  .meta({
+    title: 'Registry',
+    description:
+      'Who is there: sqlite, a file of this user and machine; torch, WORLD_SIZE workers at TIERED_PEERS, such as ' +
+      'worker-{rank}.training:9440; or a mapping with sqlite, nats or peers. Default: sqlite.',
+  });
+
+const plan = group('the order of a training, such as { sampler: torch, seed: 0, epochs: 90 }', {
+  sampler: oneOf(['torch', 'rank'], {
+    title: 'Sampler',
+    description:
+      "torch: PyTorch's DistributedSampler, over the keys in their order; rank: that of a DataLoader of this SDK.",
+  }),
+  seed: wholeNumberOrText(0, {
+    title: 'Seed',
+    description: 'The seed of the training, which decides its order.',
+  }),
+  epochs: wholeNumberOrText(1, { title: 'Epochs', description: 'How many.' }),
+  batchSize: wholeNumber(1, {
+    title: 'Batch size',
+    description: 'Samples of a batch of one worker; only with sampler: rank. Default: 1.',
+  }).optional(),
+  dropLast: flag({
+    title: 'Drop last',
+    description:
+      'Whether the training leaves out what does not fill a batch for every worker. Default: false.',
+  }).optional(),
+}).meta({
+  title: 'Plan',
+  description:
+    'The order in which all workers read the objects, each of which is a sample, for programs that know nothing of tiers. Needs size, ' +
+    'and placement: { policy: planFollower }. Default: none, and objects have their homes by hashing.',
+});
+
+/** The section `cluster`. */
+export const cluster = group('the workers of a training, such as { name: imagenet }', {
+  name: z
+    .string(expected('1 to 64 letters, digits, "_" and "-"'))
+    .regex(/^[\w-]{1,64}$|\$\{/, expected('1 to 64 letters, digits, "_" and "-"'))
+    .meta({
+      title: 'Name',
+      description: 'What the workers of one cluster call it: letters, digits, _ and -.',
+    }),
+  registry: registry.optional(),
+  rank: wholeNumberOrText(0, {
+    title: 'Rank',
+    description:
+      'The number of this worker, from 0, such as ${RANK}. Default: the lowest one that is free; with torch, RANK.',
+  }).optional(),
+  size: wholeNumberOrText(1, {
+    title: 'Size',
+    description:
+      'The number of workers, such as ${WORLD_SIZE}, if it is fixed. Default: those that the registry knows; with torch, ' +
+      'WORLD_SIZE; with peers, as many as there are.',
+  })
+    .refine((size) => size <= MOST_WORKERS, expected(`at most ${MOST_WORKERS}`))
+    .optional(),
+  token: secret(
+    `a secret of at least ${SHORTEST_TOKEN} characters, such as "\${TIERED_TOKEN}"`,
+    SHORTEST_TOKEN,
+    {
+      title: 'Token',
+      description:
+        'The secret of the workers, such as ${TIERED_TOKEN}, of at least 16 characters: requests are signed with it. Needed unless host is ' +
+        'loopback. Default: none.',
+    },
+  ).optional(),
+  share: flag({
+    title: 'Share',
+    description: 'Whether this worker keeps objects for others. Default: true.',
+  }).optional(),
+  host: text('an address', {
+    title: 'Host',
+    description: 'The address to serve other workers on, such as 0.0.0.0. Default: 127.0.0.1.',
+  }).optional(),
+  port: wholeNumberOrText(0, {
+    title: 'Port',
+    description: 'To serve other workers on. Default: a free one; with peers and torch, that of the own URL.',
+  })
+    .refine((port) => port < 2 ** 16, expected('a port, from 0 to 65535'))
+    .optional(),
+  advertise: url
+    .meta({
+      title: 'Advertised URL',
+      description:
+        'Under which others reach this worker, such as http://worker-3.training:9440. Default: that of host and port.',
+    })
+    .optional(),
+  plan: plan.optional(),
+})
+  .superRefine((given, context) => {
+    for (const [path, message] of mistakesIn(given))
+      context.addIssue({ code: 'custom', path: [path], message });
+  })
+  .meta({
+    title: 'Cluster',
+    description:
+      'Has several workers read from the tiers of each other: those of openDataset, "tiered serve", "tiered run" and "tiered daemon". ' +
+      'Other commands leave it out. Needs @tiered/cluster. Default: this worker is alone.',
+  });
+
+interface Given {
+  readonly registry?: unknown;
+  readonly rank?: number | undefined;
+  readonly size?: number | undefined;
+  readonly plan?: { readonly sampler: string; readonly batchSize?: number | undefined } | undefined;
+}
+
+/** What cannot be together. */
+function* mistakesIn({ registry: given, rank, size, plan: planned }: Given): Generator<[string, string]> {
+  const peers = (given as { readonly peers?: readonly string[] } | undefined)?.peers;
+  if (peers !== undefined && rank === undefined)
+    yield ['rank', 'missing; with peers, each worker has to know its own'];
+  if (peers !== undefined && size !== undefined && size !== peers.length)
+    yield ['size', `expected ${peers.length}, the number of the peers`];
+  const workers = size ?? peers?.length;
+  if (rank !== undefined && workers !== undefined && rank >= workers)
+    yield ['rank', `expected a number from 0 to ${workers - 1}`];
+  if (planned === undefined) return;
+  if (workers === undefined && given !== 'torch')
+    yield ['size', 'missing; a plan is of a fixed number of workers'];
+  if (planned.sampler === 'torch' && planned.batchSize !== undefined)
+    yield ['plan', 'batchSize cannot be combined with sampler: torch, whose order has no batches'];
+}

@@ -1,0 +1,54 @@
+/** Where the workers of a cluster find each other, see `cluster.registry` in `docs/configuration.md`. */
+export type RegistryConfig =
+  | 'sqlite'
+  | 'torch'
+  | { readonly sqlite: string }
+  | { readonly nats: NatsConfig }
+  | { readonly peers: readonly string[] };
+
+/** NATS JetStream as a registry. */
+export interface NatsConfig {
+  readonly servers: readonly string[];
+  readonly token?: string | undefined;
+  readonly user?: string | undefined;
+  readonly password?: string | undefined;
+  readonly credsFile?: string | undefined;
+  readonly caFile?: string | undefined;
+  readonly certFile?: string | undefined;
+  readonly keyFile?: string | undefined;
+  readonly replicas?: number | undefined;
+}
+
+/** The order in which all workers read the objects. */
+export interface ClusterPlanSettings {
+  readonly sampler: 'torch' | 'rank';
+  readonly seed: number;
+  readonly epochs: number;
+  readonly batchSize?: number | undefined;
+  readonly dropLast?: boolean | undefined;
+}
+
+/** The workers that share their tiers, as they are used: numbers are numbers, and paths are absolute. */
+export interface ClusterSettings {
+  readonly name: string;
+  readonly registry?: RegistryConfig | undefined;
+  readonly rank?: number | undefined;
+  readonly size?: number | undefined;
+  /** A secret: it may not be shown. */
+  readonly token?: string | undefined;
+  readonly share?: boolean | undefined;
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  readonly advertise?: string | undefined;
+  readonly plan?: ClusterPlanSettings | undefined;
+}
+
+/** As text where a variable may stand. */
+type Written<Settings> = {
+  readonly [Field in keyof Settings]: Settings[Field] | (number extends Settings[Field] ? string : never);
+};
+
+/** The section `cluster` of a file. */
+export type ClusterConfig = Written<Omit<ClusterSettings, 'plan'>> & {
+  readonly plan?: Written<ClusterPlanSettings> | undefined;
+};

@@ -12,4 +12,5 @@ export {
   type GatewayMetricsOptions,
   type GatewayOptions,
   type GatewayWrites,
+  type PeerFigures,
 } from './serving/options.js';

@@ -1,4 +1,4 @@
-import { accessLogLine, mergedMetrics, type AccessLogEntry } from '@tiered/gateway';
+import { accessLogLine, Gateway, mergedMetrics, type AccessLogEntry } from '@tiered/gateway';
 import { endedMetrics } from '@tiered/gateway/internal';
 import { describe, expect, it } from 'vitest';
 import { BUCKET, codeIn, CREDENTIALS, gatewayOn, hierarchyOn, send, sourceOf } from './helpers.js';
@@ -30,6 +30,27 @@ describe('the port for those who watch', () => {
     );
     expect((await send(watched, '/')).status).toBe(404);
     expect((await send(watched, '/healthz', { method: 'POST' })).status).toBe(405);
+  });
+
+  it('tells what came of asking each peer, as long as it is known', async () => {
+    const hierarchy = await hierarchyOn(await sourceOf({ k: Buffer.from('hello') }));
+    const peer = { rank: 3, reads: 7, bytes: 700, missed: 2, failed: 1, isAsked: false };
+    let known = [peer];
+    const bucket = { hierarchy, peers: () => known };
+    await using gateway = await Gateway.start({ buckets: { [BUCKET]: bucket } });
+    const lines = async () => (await mergedMetrics([await gateway.metrics()])).split('\n');
+    const of = `{bucket="${BUCKET}",rank="3"}`;
+    expect(await lines()).toEqual(
+      expect.arrayContaining([
+        `tiered_peer_reads${of} 7`,
+        `tiered_peer_read_bytes${of} 700`,
+        `tiered_peer_missed${of} 2`,
+        `tiered_peer_failed${of} 1`,
+        `tiered_peer_asked${of} 0`,
+      ]),
+    );
+    known = [];
+    expect((await lines()).join()).not.toContain('rank="3"');
   });
 
   it('has one text of several gateways, and the counts of those that have ended', async () => {

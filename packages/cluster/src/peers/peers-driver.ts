@@ -3,6 +3,7 @@ import { isTieredError, type Clock, type StorageDriver } from '@tiered/core';
 import {
   InterceptingDriver,
   type DriverCall,
+  type PeerReads,
   type ReadIntoOptions,
   type ReadOptions,
 } from '@tiered/core/driver';
@@ -92,6 +93,10 @@ export class PeersDriver extends InterceptingDriver {
     const { peers, source, ...others } = this.#counts;
     const late = this.#allowance.counts.hedges;
     return { peers: { ...peers }, source: { ...source }, ...others, late };
+  }
+
+  override get peerReads(): PeerReads {
+    return { ...this.#counts.peers };
   }
 
   override async read(key: string, options: ReadOptions): Promise<Uint8Array> {

@@ -7,6 +7,7 @@ import type {
   ObjectWriter,
   Operation,
   OperationOptions,
+  PeerReads,
   ReadIntoOptions,
   ReadOptions,
   ReadOutcome,
@@ -66,6 +67,10 @@ export abstract class InterceptingDriver implements StorageDriver {
 
   get location(): string | undefined {
     return this.inner.location;
+  }
+
+  get peerReads(): PeerReads | undefined {
+    return this.inner.peerReads;
   }
 
   /** Called instead of every operation; calls `call.proceed()` for the operation itself. */

@@ -231,6 +231,12 @@ export interface DriverUsage {
   readonly occupiedBytes?: number | undefined;
 }
 
+/** Reads that other workers answered, and their bytes. */
+export interface PeerReads {
+  readonly reads: number;
+  readonly bytes: number;
+}
+
 /**
  * Storage as the SDK sees it. It is for authors of drivers; loaders use `Hierarchy`.
  *
@@ -263,6 +269,11 @@ export interface StorageDriver {
    * `open`. Undefined: the location.
    */
   readonly identity: string | undefined;
+  /**
+   * Of a driver whose reads other workers may answer in place of the storage: what they gave so far.
+   * Statistics tell it from what the storage gave. Default: nothing.
+   */
+  readonly peerReads?: PeerReads | undefined;
 
   /** Makes the driver ready. May be called again after `close`. */
   open(options: OperationOptions): Promise<void>;
@@ -322,6 +333,6 @@ export interface StorageDriver {
 
 /** The names of what reaches a driver's storage: methods of `StorageDriver`, and of its writers. */
 export type Operation =
-  | Exclude<keyof StorageDriver, 'name' | 'capabilities' | 'location' | 'identity' | 'close'>
+  | Exclude<keyof StorageDriver, 'name' | 'capabilities' | 'location' | 'identity' | 'peerReads' | 'close'>
   | 'writeAt'
   | 'publish';

@@ -11,6 +11,7 @@ export type {
   ObjectWriter,
   Operation,
   OperationOptions,
+  PeerReads,
   ReadIntoOptions,
   ReadOptions,
   ReadOutcome,

@@ -41,6 +41,12 @@ export interface ReadStats {
   readonly empty: number;
 }
 
+/** Requests, and the bytes they brought. */
+interface LevelReads {
+  readonly reads: number;
+  readonly readBytes: number;
+}
+
 /** What a hierarchy did since it started, and what it holds at this moment. */
 export interface HierarchyStats {
   readonly reads: ReadStats;
@@ -48,9 +54,14 @@ export interface HierarchyStats {
   readonly tiers: readonly TierStats[];
   /**
    * Requests to the source, of readers and of the placement, and the bytes they brought. Their number differs
-   * from that of the reads that waited for the source.
+   * from that of the reads that waited for the source, or for peers in place of it.
    */
-  readonly source: { readonly driver: string; readonly reads: number; readonly readBytes: number };
+  readonly source: { readonly driver: string } & LevelReads;
+  /**
+   * Of the workers of a cluster: what others gave in place of the source, which does not count there.
+   * Undefined for a hierarchy that is alone.
+   */
+  readonly peers?: LevelReads | undefined;
   /** Known objects, and the sum of their sizes. */
   readonly namespace: { readonly objects: number; readonly bytes: number };
   readonly placement: Omit<
@@ -87,11 +98,19 @@ export function snapshot(
       usedBytes: ledgers[level]?.usedBytes ?? 0,
       reservedBytes: ledgers[level]?.reservedBytes ?? 0,
     })),
-    source: { driver: source.name, reads: sourceReads, readBytes: sourceBytes },
+    ...belowTiers(source, { reads: sourceReads, readBytes: sourceBytes }),
     namespace: { objects: namespace.known, bytes: namespace.bytes },
     placement: placed,
     activeReads: active,
   };
+}
+
+/** What was read below the tiers, by who gave it. Those that are under way count for neither yet. */
+function belowTiers({ name, peerReads }: StorageDriver, all: LevelReads) {
+  if (peerReads === undefined) return { source: { driver: name, ...all } };
+  const { reads, bytes } = peerReads;
+  const ofSource = { reads: Math.max(0, all.reads - reads), readBytes: Math.max(0, all.readBytes - bytes) };
+  return { source: { driver: name, ...ofSource }, peers: { reads, readBytes: bytes } };
 }
 
 /**
@@ -109,11 +128,13 @@ export function statsBetween(before: HierarchyStats, now: HierarchyStats): Hiera
       return { ...tier, ...difference({ reads, readBytes, faults }, tier) };
     }),
     source: { ...now.source, ...difference(countsOf(before.source), now.source) },
+    ...(before.peers !== undefined &&
+      now.peers !== undefined && { peers: difference(before.peers, now.peers) }),
     placement: { ...difference(before.placement, now.placement), fetching, fetchingBytes },
   };
 }
 
-function countsOf({ reads, readBytes }: HierarchyStats['source']) {
+function countsOf({ reads, readBytes }: LevelReads): LevelReads {
   return { reads, readBytes };
 }
 

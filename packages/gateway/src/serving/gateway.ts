@@ -16,7 +16,13 @@ import { Exchange } from './exchange.js';
 import { listening } from './listening.js';
 import type { GatewayMetrics } from './merged-metrics.js';
 import { Metrics } from './metrics.js';
-import { checkedOptions, type CheckedOptions, type GatewayBucket, type GatewayOptions } from './options.js';
+import {
+  checkedOptions,
+  type CheckedOptions,
+  type GatewayBucket,
+  type GatewayOptions,
+  type PeerFigures,
+} from './options.js';
 import { route } from './route.js';
 import { WatchServer } from './watch-server.js';
 
@@ -88,10 +94,12 @@ export class Gateway implements AsyncDisposable {
     const { limits, clock, buckets } = options;
     this.#memory = new PieceMemory(limits.memory);
     const hierarchies = new Map<string, Hierarchy>();
+    const peers = new Map<string, () => readonly PeerFigures[]>();
     const storages = new Map<string, HierarchyStorage>();
     for (const [name, bucket] of Object.entries(buckets)) {
       const { hierarchy, prefix = '' } = bucket;
       hierarchies.set(name, hierarchy);
+      if (bucket.peers !== undefined) peers.set(name, bucket.peers);
       hierarchy.once('closed', this.#onBucketClosed);
       const parts = {
         hierarchy,
@@ -108,6 +116,7 @@ export class Gateway implements AsyncDisposable {
     this.#writes = this.#writesOf();
     this.#metrics = new Metrics({
       hierarchies,
+      peers,
       connections: () => this.#sockets.size,
       answering: () => this.#answering,
       heldBytes: () => this.#memory.held,

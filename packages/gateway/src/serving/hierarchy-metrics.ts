@@ -19,7 +19,7 @@ export function observeHierarchies(
   const ofBucket = (
     name: string,
     help: string,
-    value: (stats: HierarchyStats) => number,
+    value: (stats: HierarchyStats) => number | undefined,
     registry: Registry = own,
   ) =>
     new Gauge({
@@ -28,12 +28,17 @@ export function observeHierarchies(
       labelNames: ['bucket'],
       registers: [registry],
       collect() {
-        for (const [bucket, hierarchy] of hierarchies) this.set({ bucket }, value(hierarchy.stats()));
+        for (const [bucket, hierarchy] of hierarchies) {
+          const now = value(hierarchy.stats());
+          if (now !== undefined) this.set({ bucket }, now);
+        }
       },
     });
   ofBucket('objects', 'Known objects.', ({ namespace }) => namespace.objects, shared);
   ofBucket('source_reads', 'Requests to the source so far.', ({ source }) => source.reads);
   ofBucket('source_read_bytes', 'Bytes that they brought.', ({ source }) => source.readBytes);
+  ofBucket('peers_reads', 'Requests that peers answered so far.', ({ peers }) => peers?.reads);
+  ofBucket('peers_read_bytes', 'Bytes that they brought.', ({ peers }) => peers?.readBytes);
   ofBucket('reads_from_tiers', 'Reads that tiers served alone so far.', ({ reads }) => reads.fromTiers);
   ofBucket('reads_from_source', 'Reads that waited for the source so far.', ({ reads }) => reads.fromSource);
 

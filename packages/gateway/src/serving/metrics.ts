@@ -2,12 +2,16 @@ import type { Hierarchy } from '@tiered/core';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { AccessLogEntry } from './access-log.js';
 import { observeHierarchies } from './hierarchy-metrics.js';
+import { observePeers } from './peer-metrics.js';
+import type { PeerFigures } from './options.js';
 import { mergedMetrics, type GatewayMetrics } from './merged-metrics.js';
 
 /** What is measured when somebody asks. */
 export interface MetricsParts {
   /** By bucket. */
   readonly hierarchies: ReadonlyMap<string, Hierarchy>;
+  /** By bucket, of those that have any. */
+  readonly peers: ReadonlyMap<string, () => readonly PeerFigures[]>;
   readonly connections: () => number;
   readonly answering: () => number;
   readonly heldBytes: () => number;
@@ -62,6 +66,7 @@ export class Metrics {
     this.#gauge(name('connections'), 'Open connections.', parts.connections);
     this.#gauge(name('answering'), 'Requests that are being answered.', parts.answering);
     this.#gauge(name('held_bytes'), 'Memory of bytes on their way to clients.', parts.heldBytes);
+    observePeers(parts.peers, this.#registry);
     observeHierarchies(parts.hierarchies, { own: this.#registry, shared: this.#shared });
   }
 

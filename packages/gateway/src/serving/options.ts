@@ -33,6 +33,19 @@ export interface GatewayWrites {
   readonly isShared?: boolean | undefined;
 }
 
+/** What came of asking another worker of a cluster, for those who watch. */
+export interface PeerFigures {
+  readonly rank: number;
+  /** Reads that it answered, and their bytes. */
+  readonly reads: number;
+  readonly bytes: number;
+  /** Reads of what it does not have, and reads that failed. */
+  readonly missed: number;
+  readonly failed: number;
+  /** False while it is left alone. */
+  readonly isAsked: boolean;
+}
+
 /** A bucket that is served. */
 export interface GatewayBucket {
   /** Open, and closed by whoever opened it, after the gateway. */
@@ -55,6 +68,8 @@ export interface GatewayBucket {
    * is read.
    */
   readonly fetches?: ((key: string, bytes: number) => boolean) | undefined;
+  /** The peers that its hierarchy reads from, for `/metrics`. Must not throw. Default: none. */
+  readonly peers?: (() => readonly PeerFigures[]) | undefined;
   /**
    * What clients may write. Needs a hierarchy with `versions: 'refresh'`. Default: nothing, so that writes
    * are refused.

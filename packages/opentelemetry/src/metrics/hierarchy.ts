@@ -94,6 +94,20 @@ export const HIERARCHY_METRICS: readonly Metric<HierarchyStats>[] = [
     of: ({ source }) => [[source.readBytes, { 'tiered.driver': source.driver }]],
   },
   {
+    name: 'tiered.peers.operations',
+    kind: 'count',
+    unit: '{operation}',
+    description: 'Requests that other workers of a cluster answered in place of the source.',
+    of: ({ peers }) => (peers === undefined ? [] : [[peers.reads]]),
+  },
+  {
+    name: 'tiered.peers.io',
+    kind: 'count',
+    unit: 'By',
+    description: 'Bytes that other workers of a cluster gave.',
+    of: ({ peers }) => (peers === undefined ? [] : [[peers.readBytes]]),
+  },
+  {
     name: 'tiered.placements',
     kind: 'count',
     unit: '{placement}',

@@ -120,7 +120,7 @@ export class Epochs {
 }
 
 /**
- * The part of the bytes that tiers gave, 0 to 1: the hit ratio by bytes. Undefined where nothing was read, or
+ * The part of the bytes that tiers gave, or peers from theirs, 0 to 1: the hit ratio by bytes. Undefined where nothing was read, or
  * nobody says from where.
  * @param levels Of an epoch, as `EpochProfile.levels`: the source is the last one.
  */
@@ -129,10 +129,11 @@ export function hitRatioOf(levels: readonly Pick<LevelReads, 'bytes'>[]): number
   return all === 0 ? undefined : 1 - (levels.at(-1)?.bytes ?? 0) / all;
 }
 
-/** Returns what each level gave, the source last. */
+/** Returns what each level gave, the source last. The peers of a cluster are a level. */
 export function levelsOf(stats: HierarchyStats | undefined): LevelReads[] {
   if (stats === undefined) return [];
-  return [...stats.tiers, stats.source].map(({ driver, reads, readBytes }) => ({
+  const peers = stats.peers === undefined ? [] : [{ driver: 'peers', ...stats.peers }];
+  return [...stats.tiers, ...peers, stats.source].map(({ driver, reads, readBytes }) => ({
     driver,
     reads,
     bytes: readBytes,

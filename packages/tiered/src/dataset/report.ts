@@ -27,6 +27,7 @@ export function reportOf(stats: HierarchyStats, prefetched: Prefetched | undefin
     ...hitLine(stats),
     ...joinedLine(stats),
     `source: ${countOf(stats.source.reads, 'request')}, ${formatBytes(stats.source.readBytes)}${timesOf(stats)}`,
+    ...peersLine(stats),
     ...stats.tiers.map(
       ({ level, driver, usedBytes, reservedBytes, quotaBytes, readBytes }) =>
         `tier ${level}, ${driver}: holds ${formatBytes(usedBytes)} of ${formatBytes(quotaBytes)}${onTheirWay(reservedBytes)}, gave ${formatBytes(readBytes)}`,
@@ -36,13 +37,24 @@ export function reportOf(stats: HierarchyStats, prefetched: Prefetched | undefin
 }
 
 /** The hit ratio of all epochs, by bytes and by reads. */
-function hitLine({ tiers, source, reads }: HierarchyStats): string[] {
-  const ratio = hitRatioOf([...tiers, source].map(({ readBytes }) => ({ bytes: readBytes })));
+function hitLine({ tiers, peers, source, reads }: HierarchyStats): string[] {
+  const below = peers === undefined ? [source] : [peers, source];
+  const ratio = hitRatioOf([...tiers, ...below].map(({ readBytes }) => ({ bytes: readBytes })));
   const { total, empty, fromTiers } = reads;
   if (ratio === undefined || total === empty) return [];
+  const [ofBytes, ofReads] = [percentOf(ratio), percentOf(fromTiers / (total - empty))];
   return [
-    `hit ratio: ${percentOf(ratio)} of the bytes and ${percentOf(fromTiers / (total - empty))} of the reads came from tiers`,
+    peers === undefined
+      ? `hit ratio: ${ofBytes} of the bytes and ${ofReads} of the reads came from tiers`
+      : `hit ratio: ${ofBytes} of the bytes came from tiers and peers; ${ofReads} of the reads came from own tiers`,
   ];
+}
+
+/** What other workers of the cluster gave in place of the source. */
+function peersLine({ peers }: HierarchyStats): string[] {
+  return peers === undefined
+    ? []
+    : [`peers: ${countOf(peers.reads, 'request')}, ${formatBytes(peers.readBytes)}`];
 }
 
 /**

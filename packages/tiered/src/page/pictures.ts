@@ -74,9 +74,10 @@ function sourceOf({ givenBytes, leastBytes }: NonNullable<LoaderFigures['source'
 /** The levels that an epoch read from, by their numbers: two tiers may have drivers of one name. */
 export function levelNames(epoch: EpochFigures | undefined): string[] {
   const levels = epoch?.reading?.levels ?? [];
-  return levels.map(({ driver }, level) =>
-    level === levels.length - 1 ? `source: ${driver}` : `tier ${level}: ${driver}`,
-  );
+  return levels.map(({ driver }, level) => {
+    if (level === levels.length - 1) return `source: ${driver}`;
+    return driver === 'peers' ? driver : `tier ${level}: ${driver}`;
+  });
 }
 
 /** The legend is text of the page: it wraps, and names of any length have room. */

@@ -107,7 +107,7 @@ function lookText(look: MonitorLook, earlier: MonitorLook | undefined): string {
     earlier === undefined || seconds <= 0
       ? `${countOf(reads, 'read')}, ${formatBytes(bytes)} so far`
       : `${Math.round(reads / seconds).toLocaleString('en')} reads/s, ${formatBytes(Math.round(bytes / seconds))}/s`;
-  const { source, placement } = stats;
+  const { peers, source, placement } = stats;
   const [latest] = placed;
   return [
     `process ${pid}, watched for ${Math.round(forMs / 1000)} s: ${programs === undefined ? sharesText(stats) : programsText(programs, earlier?.programs)}`,
@@ -118,6 +118,7 @@ function lookText(look: MonitorLook, earlier: MonitorLook | undefined): string {
       const rate = programs === undefined ? `; ${rateOf({ reads, bytes: readBytes })}` : '';
       return `  tier ${level}, ${driver}: ${full}${rate}${state}`;
     }),
+    ...(peers === undefined ? [] : [`  peers: ${rateOf({ reads: peers.reads, bytes: peers.readBytes })}`]),
     `  source, ${source.driver}: ${rateOf({ reads: source.reads, bytes: source.readBytes })}` +
       (programs === undefined ? `; ${timesOf(hierarchy)}` : ' by the daemon'),
     `  placing: ${countOf(placement.fetching, 'fetch', 'fetches')} with ${formatBytes(placement.fetchingBytes)}` +

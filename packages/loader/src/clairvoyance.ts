@@ -1,10 +1,10 @@
 import type { Clock, Hierarchy } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
-import { placeInOrder, type FillCounts, type PlanFollower } from '@tiered/tiering';
-import { fillOrder, frequencyPlan, roomsOf, savedMsBy } from '@tiered/tiering/plans';
+import type { FillCounts, PlanFollower } from '@tiered/tiering';
+import { frequencyPlan, roomsOf, savedMsBy } from '@tiered/tiering/plans';
 import type { Parts } from './order/parts.js';
-import { planOfRanks, type PlanUser, type RankPlan } from './plan-of-ranks.js';
-import { hierarchyOf, readsOf } from './reading/reads-of-job.js';
+import { followPlan, planOfRanks, type PlanUser, type RankPlan, type RankReads } from './plan-of-ranks.js';
+import { hierarchyOf, ObjectsRead, readsOf } from './reading/reads-of-job.js';
 import type { Job } from './reading/planner.js';
 
 /** How a loader has its hierarchy keep what this rank will read most often. */
@@ -87,16 +87,13 @@ export class Clairvoyant {
 
   async #plan(): Promise<void> {
     const { policy, signal } = this.#parts;
-    const { namespace } = this.#hierarchy;
-    const { plan, first, announce } = await this.#rankPlan();
-    policy.follow({ plan, sampleOf: (key) => namespace.find(key) });
-    await announce?.();
-    const order = fillOrder({ plan, first });
-    const keys = function* () {
-      for (const id of order) yield namespace.keyOf(id);
-    };
     const onProgress = (filled: FillCounts) => (this.#filled = filled);
-    this.#filling = placeInOrder(this.#hierarchy, keys(), { signal, onProgress }).then(
+    const { filling } = await followPlan(this.#hierarchy, await this.#rankPlan(), {
+      policy,
+      signal,
+      onProgress,
+    });
+    this.#filling = filling.then(
       (filled) => void (this.#filled = filled),
       (error: unknown) => {
         if (!signal.aborted) this.#error = error;
@@ -107,11 +104,41 @@ export class Clairvoyant {
   async #rankPlan(): Promise<RankPlan> {
     const { savedMs = savedMsBy(this.#hierarchy.model), parts, job, clock, signal, cluster } = this.#parts;
     const hierarchy = this.#hierarchy;
-    if (cluster !== undefined) return planOfRanks({ hierarchy, parts, job, cluster, clock, signal });
+    if (cluster !== undefined)
+      return planOfRanks({
+        hierarchy,
+        ids: idsOf(parts, hierarchy),
+        ranks: job.ranks,
+        reads: this.#readsOfRanks(),
+        cluster,
+        signal,
+      });
     const { namespace, tiers } = hierarchy;
     const { frequency, first } = await readsOf(parts, job, clock, signal);
     const sizes = Float64Array.from(frequency, (_, id) => namespace.sizeOf(id));
     const quotas = await roomsOf(tiers, namespace);
     return { plan: frequencyPlan({ frequency, first, sizes, quotas, savedMs }), first };
   }
+
+  /** What all ranks read. Draws every epoch once for each rank. */
+  async *#readsOfRanks(): AsyncGenerator<RankReads, void, undefined> {
+    const { parts, job, clock, signal } = this.#parts;
+    const objects = new ObjectsRead(parts);
+    for (let epoch = job.start.epoch; epoch < job.epochs; epoch++)
+      for (let rank = 0; rank < job.ranks; rank++) {
+        await clock.turn();
+        signal.throwIfAborted();
+        for (const ids of objects.of({ ...job, rank }, epoch)) yield { rank, ids };
+      }
+  }
+}
+
+/**
+ * The numbers in the namespace of all objects of a training, each once, in the order in which the sample sets
+ * list them. That is the same on all ranks, as the seed needs it.
+ */
+function idsOf({ list }: Parts, { namespace }: Hierarchy): Int32Array {
+  const ids = new Set<number>();
+  for (const { samples } of list) for (const key of samples.keys) ids.add(namespace.find(key));
+  return Int32Array.from(ids);
 }

@@ -1,12 +1,13 @@
-import type { Clock, Hierarchy } from '@tiered/core';
+import type { Hierarchy } from '@tiered/core';
 import { loadChecksum } from '@tiered/core/internal';
-import { roomsOf, sharedPlan, SharedReads, UNPLANNED, type PlanRoom } from '@tiered/tiering/plans';
-import type { Parts } from './order/parts.js';
-import { ObjectsRead } from './reading/reads-of-job.js';
-import type { Job } from './reading/planner.js';
+import { placeInOrder, type FillCounts, type PlanFollower } from '@tiered/tiering';
+import { fillOrder, roomsOf, sharedPlan, SharedReads, UNPLANNED, type PlanRoom } from '@tiered/tiering/plans';
 
 /** Milliseconds to wait for the other ranks before the training begins without them. */
 const OTHERS_MS = 30_000;
+
+/** Of an object that no rank reads. */
+const NEVER = 2 ** 32 - 1;
 
 /** The other ranks, as a `Cluster` of `@tiered/cluster` is. */
 export interface PlanUser {
@@ -35,83 +36,100 @@ export interface RankPlan {
   readonly announce?: (() => Promise<void>) | undefined;
 }
 
+/** Some of what a rank reads, in order. */
+export interface RankReads {
+  readonly rank: number;
+  /** Objects, by their numbers in the namespace. */
+  readonly ids: Int32Array;
+}
+
 /** What the plan of all ranks is made from. */
 export interface PlanOfRanksParts {
   readonly hierarchy: Hierarchy;
-  readonly parts: Parts;
-  readonly job: Job;
+  /** The numbers in the namespace of all objects of the training, in an order that all ranks have alike. */
+  readonly ids: Int32Array;
+  /** The number of ranks. */
+  readonly ranks: number;
+  /** All that they read: epoch by epoch, and within an epoch rank by rank. */
+  readonly reads: AsyncIterable<RankReads>;
   readonly cluster: PlanUser;
-  readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-/**
- * Plans what all ranks keep, by `sharedPlan`. All ranks must have tiers with the same room.
- *
- * Objects are numbered as the sample sets list them, which is the same on all ranks, as the seed needs it.
- * Draws every epoch once, for all ranks.
- */
+/** Plans what all ranks keep, by `sharedPlan`. All ranks must have tiers with the same room. */
 export async function planOfRanks(all: PlanOfRanksParts): Promise<RankPlan> {
-  const { hierarchy, parts, job, cluster } = all;
+  const { hierarchy, ids, ranks, cluster, signal } = all;
   const { namespace } = hierarchy;
-  const ids = idsOf(parts, hierarchy);
   const numbers = new Int32Array(namespace.count).fill(-1);
   for (const [number, id] of ids.entries()) numbers[id] = number;
-  const { reads, first } = await readsOfRanks(all, numbers, ids.length);
+  const { reads, first } = await readsOfRanks(all, numbers);
   const rooms: PlanRoom[][] = [];
-  for (let rank = 0; rank < job.ranks; rank++) {
+  for (let rank = 0; rank < ranks; rank++) {
     const ofRank = await roomsOf(hierarchy.tiers, namespace);
     rooms.push(ofRank.map((room) => ({ take: (number) => room.take(ids[number] ?? 0) })));
   }
   const sizes = Float64Array.from(ids, (id) => namespace.sizeOf(id));
   const shared = sharedPlan({ reads, rooms, sizes });
   const { homes } = shared;
-  const own = shared.planOf(job.rank);
+  const own = shared.planOf(cluster.rank);
   const plan = new Uint8Array(namespace.count).fill(UNPLANNED);
   for (const [number, id] of ids.entries()) plan[id] = own?.[number] ?? UNPLANNED;
   const id = await digestOf(homes);
   const sampleOf = (key: string) => numbers[namespace.find(key)];
   const announce = async () => {
     cluster.usePlan({ homes, sampleOf, id });
-    await cluster.gathered({ timeoutMs: OTHERS_MS, signal: all.signal });
+    await cluster.gathered({ timeoutMs: OTHERS_MS, signal });
   };
   return { plan, first, announce };
 }
 
 /** What all ranks read, and when each object is first read by any of them. */
 async function readsOfRanks(
-  { parts, job, hierarchy, clock, signal }: PlanOfRanksParts,
+  { hierarchy, ids, ranks, reads: all, cluster }: PlanOfRanksParts,
   numbers: Int32Array,
-  samples: number,
 ): Promise<{ readonly reads: SharedReads; readonly first: Uint32Array }> {
-  const objects = new ObjectsRead(parts);
-  const reads = new SharedReads({ samples, workers: job.ranks, plansFor: [job.rank] });
+  const reads = new SharedReads({ samples: ids.length, workers: ranks, plansFor: [cluster.rank] });
   const first = new Uint32Array(hierarchy.namespace.count).fill(NEVER);
-  const accesses = new Float64Array(job.ranks);
-  for (let epoch = job.start.epoch; epoch < job.epochs; epoch++)
-    for (let rank = 0; rank < job.ranks; rank++) {
-      await clock.turn();
-      signal.throwIfAborted();
-      let access = accesses[rank] ?? 0;
-      for (const ids of objects.of({ ...job, rank }, epoch)) {
-        reads.add(
-          rank,
-          ids.map((id) => numbers[id] ?? 0),
-        );
-        for (const id of ids) first[id] = Math.min(first[id] ?? NEVER, access++);
-      }
-      accesses[rank] = access;
-    }
+  const accesses = new Float64Array(ranks);
+  for await (const { rank, ids: read } of all) {
+    let access = accesses[rank] ?? 0;
+    reads.add(
+      rank,
+      read.map((id) => numbers[id] ?? 0),
+    );
+    for (const id of read) first[id] = Math.min(first[id] ?? NEVER, access++);
+    accesses[rank] = access;
+  }
   return { reads, first };
 }
 
-const NEVER = 2 ** 32 - 1;
+/** Options of `followPlan`. */
+export interface FollowOptions {
+  readonly policy: PlanFollower;
+  /** Ends the wait for other ranks, and the filling. */
+  readonly signal: AbortSignal;
+  /** Told how far the filling is. Default: nobody. */
+  readonly onProgress?: ((filled: FillCounts) => void) | undefined;
+}
 
-/** The numbers in the namespace of all objects of a training, each once, in the order of the sample sets. */
-function idsOf({ list }: Parts, { namespace }: Hierarchy): Int32Array {
-  const ids = new Set<number>();
-  for (const { samples } of list) for (const key of samples.keys) ids.add(namespace.find(key));
-  return Int32Array.from(ids);
+/**
+ * Has a hierarchy keep what a plan says, once other ranks know of it, and begins to fill it in the order of
+ * the first reads (HDMLP, section 5.1).
+ * @returns The filling, which rejects with `signal.reason` after an abort.
+ */
+export async function followPlan(
+  hierarchy: Hierarchy,
+  { plan, first, announce }: RankPlan,
+  { policy, signal, onProgress }: FollowOptions,
+): Promise<{ readonly filling: Promise<FillCounts> }> {
+  const { namespace } = hierarchy;
+  policy.follow({ plan, sampleOf: (key) => namespace.find(key) });
+  await announce?.();
+  const order = fillOrder({ plan, first });
+  const keys = function* () {
+    for (const id of order) yield namespace.keyOf(id);
+  };
+  return { filling: placeInOrder(hierarchy, keys(), { signal, onProgress }) };
 }
 
 /** The same on all ranks whose plans are the same. */

@@ -60,6 +60,7 @@ export class PlacementHandler implements Placement {
   readonly seesHits: boolean;
   /** Decides which level an object is placed on. */
   readonly policy: PlacementPolicy;
+  readonly #options: PlacementHandlerOptions;
   readonly #concurrency: number;
   readonly #chunkSize: ChunkSize;
   readonly #memoryBytes: number;
@@ -74,12 +75,18 @@ export class PlacementHandler implements Placement {
   /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
   constructor(options: PlacementHandlerOptions = {}) {
     const { policy, concurrency, chunk, memoryBytes, whenBehind } = checkedHandlerOptions(options);
+    this.#options = options;
     this.#readersWait = whenBehind === 'wait';
     this.policy = policy;
     this.seesHits = policy.evicts === true || policy.promote !== undefined;
     this.#concurrency = concurrency;
     this.#memoryBytes = memoryBytes;
     this.#chunkSize = new ChunkSize(chunk, this.#memoryBytes);
+  }
+
+  /** Makes a handler with the same options that goes by another policy. This one is not changed. */
+  withPolicy(policy: PlacementPolicy): PlacementHandler {
+    return new PlacementHandler({ ...this.#options, policy });
   }
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for a quota that holds not even one chunk. */

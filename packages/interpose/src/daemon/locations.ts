@@ -20,7 +20,8 @@ export function directoryOf({ location }: StorageDriver): string | undefined {
 
 /** A path below which programs find what they find nowhere else. */
 function assertImaginary(root: string, source: StorageDriver): void {
-  if (directoryOf(source) !== undefined)
+  // Of the workers of a cluster, programs that read the directory itself would get nothing from others.
+  if (directoryOf(source) !== undefined && source.peerReads === undefined)
     throw configError('root', 'nothing, because the source is a directory', root);
   if (path.resolve(root) !== root || root === '/')
     throw configError('root', 'an absolute path without a slash at its end', root);

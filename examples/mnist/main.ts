@@ -35,6 +35,10 @@ async function demo(options: Options, signal: AbortSignal): Promise<boolean> {
     const { pythonDemo } = await import('./python.js');
     return pythonDemo({ samples, seed, signal, say: print });
   }
+  if (options.nodes !== undefined) {
+    const { nodesDemo } = await import('../nodes/demo.js');
+    return nodesDemo({ nodes: options.nodes, signal, say: print });
+  }
   // First, so that a report that cannot be written is known before the work and not after it.
   await mkdir(path.dirname(report), { recursive: true });
   const dataset = await prepareDataset(samples, signal);

@@ -21,6 +21,8 @@ export interface Options {
   readonly quick: boolean;
   /** Whether an unmodified script of PyTorch trains, in place of the setups of Node. */
   readonly python: boolean;
+  /** How many workers read as one cache, in place of the training. Undefined: the training. */
+  readonly nodes: number | undefined;
   readonly model: ModelName;
   readonly seed: number;
   readonly source: SourceChoice;
@@ -43,6 +45,8 @@ export const HELP = `Trains a model on MNIST through four ways to get the data, 
   --python         trains by a script of PyTorch that knows nothing of tiers (Linux; PYTHON
                    names an interpreter that has torch and numpy); goes with --quick and
                    --seed alone
+  --nodes N        shows N workers (2 to 16) as one cache, without a model: what they ask the source
+                   for, each by itself and together; goes alone
   --model NAME     dense (default): so small that reading the data is the limit;
                    lenet: the convolutional one. TF.js learns 500 to 1,000 digits a
                    second with it in WebAssembly, so computing is the limit, and it
@@ -69,9 +73,13 @@ AWS's own tools find them (profiles, SSO, roles).
  * @throws UsageError for what it cannot mean.
  */
 export function parseOptions(args: readonly string[]): Options {
-  const { quick, python, model, seed, source, endpoint, region, report, help } = parse(args);
+  const { quick, python, nodes, model, seed, source, endpoint, region, report, help } = parse(args);
   const beside = [model !== 'dense', source !== 'directory', report !== DEFAULT_REPORT];
   if (python && beside.includes(true)) throw new UsageError('--python goes with --quick and --seed alone.');
+  if (nodes !== undefined && !/^([2-9]|1[0-6])$/.test(nodes))
+    throw new UsageError(`--nodes is a number from 2 to 16, not "${nodes}".`);
+  if (nodes !== undefined && args.length > (args[0] === '--nodes' ? 2 : 1))
+    throw new UsageError('--nodes goes alone.');
   if (model !== 'dense' && model !== 'lenet')
     throw new UsageError(`--model is dense or lenet, not "${model}".`);
   if (!/^\d{1,9}$/.test(seed))
@@ -81,6 +89,7 @@ export function parseOptions(args: readonly string[]): Options {
   return {
     quick,
     python,
+    nodes: nodes === undefined ? undefined : Number(nodes),
     model,
     seed: Number(seed),
     source: sourceChoice(source, endpoint, region),
@@ -134,6 +143,7 @@ function parse(args: readonly string[]) {
       options: {
         quick: { type: 'boolean', default: false },
         python: { type: 'boolean', default: false },
+        nodes: { type: 'string' },
         model: { type: 'string', default: 'dense' },
         seed: { type: 'string', default: '1' },
         source: { type: 'string', default: 'directory' },

@@ -47,3 +47,18 @@ it('trains by a script of PyTorch with a seed, and with nothing that is of Node'
   expect(() => parseOptions(['--python', '--source', 's3'])).toThrow(UsageError);
   expect(() => parseOptions(['--python', '--model', 'lenet'])).toThrow(UsageError);
 });
+
+describe('the demo of nodes', () => {
+  it('takes a number of workers, alone', () => {
+    expect(parseOptions([]).nodes).toBeUndefined();
+    expect(parseOptions(['--nodes', '4']).nodes).toBe(4);
+    expect(parseOptions(['--nodes=16']).nodes).toBe(16);
+    for (const args of [
+      ['--nodes', '1'],
+      ['--nodes', '17'],
+      ['--nodes', 'x'],
+      ['--nodes', '4', '--quick'],
+    ])
+      expect(() => parseOptions(args), args.join(' ')).toThrow(UsageError);
+  });
+});

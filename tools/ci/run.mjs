@@ -56,6 +56,7 @@ const steps = [
     command: `node --conditions=tiered-source --import tsx examples/${file}`,
   })),
   { name: 'demo', command: 'npm run demo -- --quick' },
+  { name: 'demo of nodes', command: 'npm run demo -- --nodes 3' },
   { name: 'demo from S3', command: 'npm run demo -- --quick --source s3' },
   ...BENCHES.map((name) => ({ name: `bench ${name}`, command: `npm run bench -- ${name} --quick --json` })),
 ];

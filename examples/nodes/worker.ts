@@ -18,7 +18,7 @@ const cluster =
 const slow = new ThrottleDriver(new FileSystemDriver({ root: source }), {
   latencyMs: 5,
   // Its part of what the source gives to all.
-  bytesPerSecond: SOURCE_BYTES_PER_SECOND / size,
+  bytesPerSecond: Math.floor(SOURCE_BYTES_PER_SECOND / size),
 });
 const counted = new MetricsDriver(slow);
 const around = (driver: StorageDriver) => cluster?.source(driver) ?? driver;

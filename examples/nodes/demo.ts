@@ -27,7 +27,7 @@ export interface NodesDemo {
 /**
  * Has some workers read the same slow dataset, each by itself and then as one cache, and draws what they
  * asked the source for. Each has RAM for somewhat more than its part of the data. Resolves to whether the
- * source gave each byte once to the workers together.
+ * source gave less to the workers together.
  */
 export async function nodesDemo({ nodes, say, signal }: NodesDemo): Promise<boolean> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'tiered-nodes-'));
@@ -50,7 +50,7 @@ export async function nodesDemo({ nodes, say, signal }: NodesDemo): Promise<bool
       `Read from the source: ${formatBytes(bytes(alone))} alone, ${formatBytes(bytes(together))} together.`,
       'How it works: docs/cluster.md. With two terminals: examples/two-workers.ts.',
     );
-    return bytes(together) === DATA;
+    return bytes(together) < bytes(alone);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

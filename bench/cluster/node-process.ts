@@ -4,7 +4,7 @@
 import { Cluster } from '@tiered/cluster';
 import { SqliteRegistry } from '@tiered/cluster/registry';
 import { Hierarchy, MemoryDriver, systemClock } from '@tiered/core';
-import { listSequence, Prefetcher, type SampleRequest } from '@tiered/prefetch';
+import { listSequence, Prefetcher, StagingBuffer, type SampleRequest } from '@tiered/prefetch';
 import { rankSampler, type Sampler } from '@tiered/prefetch/sampling';
 import { S3Driver } from '@tiered/s3-adapter';
 import { firstFit, PlacementHandler, planFollower } from '@tiered/tiering';
@@ -26,6 +26,8 @@ interface Opened {
   readonly sampler: Sampler;
   readonly hierarchy: Hierarchy;
   readonly cluster: Cluster | undefined;
+  /** Of all epochs, so that what is learnt in one is known in the next. */
+  readonly staging: StagingBuffer;
 }
 
 async function open(task: NodeTask): Promise<Opened> {
@@ -61,13 +63,13 @@ async function open(task: NodeTask): Promise<Opened> {
   }
   if (cluster !== undefined && !(await cluster.gathered({ timeoutMs: OTHERS_MS })))
     throw new Error(`worker ${rank} does not see the others`);
-  return { dataset, keys, rank, sampler, hierarchy, cluster };
+  return { dataset, keys, rank, sampler, hierarchy, cluster, staging: new StagingBuffer() };
 }
 
 /** Objects whole, or piece by piece. */
-function prefetcherOf({ dataset, hierarchy }: Opened, keys: readonly string[]): Prefetcher {
+function prefetcherOf({ dataset, hierarchy, staging }: Opened, keys: readonly string[]): Prefetcher {
   const { bytes, piece } = dataset;
-  if (bytes === piece) return new Prefetcher(hierarchy, listSequence(keys));
+  if (bytes === piece) return new Prefetcher(hierarchy, listSequence(keys), { staging });
   const pieces = bytes / piece;
   const requests = Array.from({ length: keys.length * pieces }, (_, position): SampleRequest => {
     const key = keys[Math.floor(position / pieces)] ?? '';
@@ -77,7 +79,7 @@ function prefetcherOf({ dataset, hierarchy }: Opened, keys: readonly string[]): 
       readInto: (target, { signal }) => hierarchy.readInto(key, target, { offset, signal }),
     };
   });
-  return new Prefetcher({ name: 'pieces', stats: () => hierarchy.stats() }, requests);
+  return new Prefetcher({ name: 'pieces', stats: () => hierarchy.stats() }, requests, { staging });
 }
 
 async function read(opened: Opened, { epoch, computeBytesPerSecond }: EpochTask): Promise<NodeEpoch> {

@@ -31,9 +31,9 @@ const steps = [
   // Packs the packages, for which it builds them all: tests need what is built.
   { name: 'checks', command: 'npm run check' },
   { name: 'docs', command: 'npm run docs' },
-  // Without them, the tests fail that need a real server of S3, Redis or NATS, a browser, frameworks in Python or
-  // compilers of Rust, Go and musl, or record system calls, and the tests and benches that need a slow file
-  // system.
+  // Without them, the tests fail that need a real server of S3, Redis or NATS, a browser, frameworks in
+  // Python or compilers of Rust, Go and musl, or record system calls, and the tests and benches that need a
+  // slow file system.
   {
     name: 'servers',
     command:

@@ -40,7 +40,7 @@ import { checkedOptions, type CheckedRedisOptions, type RedisDriverOptions } fro
  *
  * - `TIERED_NOT_FOUND`: The object is missing.
  * - `TIERED_UNAVAILABLE`: The server does not answer, cannot be reached, is loading or is a replica; or the
- *   cluster is down. `retryable`.
+ * cluster is down. `retryable`.
  * - `TIERED_PERMISSION`: User or password are wrong, or the user may not do this.
  * - `TIERED_NO_SPACE`: The server is full and evicts nothing.
  * - `TIERED_SOURCE_CHANGED`: The object is of another version than was asked for.
@@ -49,8 +49,8 @@ import { checkedOptions, type CheckedRedisOptions, type RedisDriverOptions } fro
  * - `TIERED_CONFIG_INVALID`: The server is part of a cluster, is none, or has no such database.
  * - `TIERED_UNSUPPORTED`: The server is older than Redis 7.
  *
- * An abort rejects at once. A command that was sent is not taken back; only a command that publishes or deletes is
- * waited for.
+ * An abort rejects at once. A command that was sent is not taken back; only a command that publishes or
+ * deletes is waited for.
  */
 export class RedisDriver extends BaseDriver {
   readonly #options: CheckedRedisOptions;

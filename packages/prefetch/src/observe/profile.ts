@@ -120,8 +120,8 @@ export class Epochs {
 }
 
 /**
- * The part of the bytes that tiers gave, or peers from theirs, 0 to 1: the hit ratio by bytes. Undefined where nothing was read, or
- * nobody says from where.
+ * The part of the bytes that tiers gave, or peers from theirs, 0 to 1: the hit ratio by bytes. Undefined
+ * where nothing was read, or nobody says from where.
  * @param levels Of an epoch, as `EpochProfile.levels`: the source is the last one.
  */
 export function hitRatioOf(levels: readonly Pick<LevelReads, 'bytes'>[]): number | undefined {

@@ -19,8 +19,9 @@ export interface WriteTarget {
 /**
  * Creates or replaces an object. The head comes last, with the first chunk: until then there is no object. Up
  * to one chunk, that is one command. Takes the memory of 6 chunks at most.
- * @throws TieredError `TIERED_EXISTS`, `TIERED_TOO_LARGE` for more than a million chunks. A failure of the pieces is thrown as it is. Whatever is thrown, no
- * chunk is left, unless nobody knows whether the head came in.
+ * @throws TieredError `TIERED_EXISTS`, `TIERED_TOO_LARGE` for more than a million chunks. A failure of the
+ * pieces is thrown as it is. Whatever is thrown, no chunk is left, unless nobody knows whether the head came
+ * in.
  */
 export async function writeObject(
   store: Store,

@@ -14,6 +14,11 @@ describe('SEMANTICS.md', () => {
     expect([...cited].sort()).toEqual([...promised].sort());
   });
 
+  it('gives no id twice', () => {
+    const ids = readFileSync(path.join(root, 'SEMANTICS.md'), 'utf8').match(/^- \*\*[A-Z]\d+\*\*/gm);
+    expect(ids).toHaveLength(promised.size);
+  });
+
   it('says of each promise where it is proven (to write that: npm run proofs)', () => {
     expect(readFileSync(path.join(root, 'SEMANTICS.md'), 'utf8')).toBe(withProofs());
   });

@@ -21,7 +21,7 @@ async function readAgain(driver: RedisDriver, key: string): Promise<Uint8Array> 
 }
 
 describeRedis('a failover', (servers) => {
-  it('[Z3] by Sentinel: the replica serves what it has, and takes writes', async () => {
+  it('[J3] by Sentinel: the replica serves what it has, and takes writes', async () => {
     const master = await servers().start();
     const replica = await servers().start({ replicaof: `127.0.0.1 ${master.port}` });
     const sentinel = await servers().startSentinel('cache', master);
@@ -43,7 +43,7 @@ describeRedis('a failover', (servers) => {
     expect(driver.openConnections).toBe(0);
   });
 
-  it('[Z3] of a cluster: the replica has the slots of its master', async () => {
+  it('[J3] of a cluster: the replica has the slots of its master', async () => {
     const masters = await servers().startCluster({ 'cluster-node-timeout': '1000' });
     const [first, second, third] = masters;
     if (first === undefined || second === undefined || third === undefined)

@@ -31,7 +31,7 @@ async function assertAll(promises: readonly Promise<unknown>[], error: object): 
 describeRedis('a server in trouble', (servers) => {
   const UNAVAILABLE = { code: 'TIERED_UNAVAILABLE', retryable: true };
 
-  it('[Z3] that was killed costs misses, and nothing else once it is back', async () => {
+  it('[J3] that was killed costs misses, and nothing else once it is back', async () => {
     const server = await servers().start();
     const driver = await openDriver({ ...optionsFor(server), chunk: 1000 });
     await write(driver, 'object', someBytes(5000, 1));
@@ -44,7 +44,7 @@ describeRedis('a server in trouble', (servers) => {
     expect(Buffer.compare(await read(driver, 'object'), someBytes(5000, 2))).toBe(0);
   });
 
-  it('[Z3] that is stopped ends every operation in time, and serves when it goes on', async () => {
+  it('[J3] that is stopped ends every operation in time, and serves when it goes on', async () => {
     const server = await servers().start();
     const timeoutMs = 300;
     const driver = await openDriver({ ...optionsFor(server), timeoutMs, concurrency: 3 });
@@ -121,7 +121,7 @@ describeRedis('a server in trouble', (servers) => {
     },
   );
 
-  it('[Z3] that is full and evicts nothing says so', async () => {
+  it('[J3] that is full and evicts nothing says so', async () => {
     const server = await servers().start({ maxmemory: '3mb', 'maxmemory-policy': 'noeviction' });
     const driver = await openDriver({ ...optionsFor(server), chunk: 100_000 });
     await write(driver, 'kept', someBytes(1000, 1));
@@ -137,7 +137,7 @@ describeRedis('a server in trouble', (servers) => {
     await driver.delete('kept', {});
   });
 
-  it('[Z1] that evicts all the time gives right bytes or a miss', async () => {
+  it('[J1] that evicts all the time gives right bytes or a miss', async () => {
     const server = await servers().start({ maxmemory: '10mb', 'maxmemory-policy': 'allkeys-lru' });
     const driver = await openDriver({ ...optionsFor(server), chunk: 100_000 });
     const bytes = Array.from({ length: 60 }, (_, i) => someBytes(50_000 + i * 7_000, i));
@@ -161,7 +161,7 @@ describeRedis('a server in trouble', (servers) => {
     expect(await server.cli('INFO', 'stats')).not.toContain('evicted_keys:0');
   });
 
-  it('[Z3] that is a replica takes no writes, and one that has lost its master may say nothing', async () => {
+  it('[J3] that is a replica takes no writes, and one that has lost its master may say nothing', async () => {
     const server = await servers().start();
     const driver = await openDriver(optionsFor(server));
     await write(driver, 'object', someBytes(10, 1));
@@ -203,7 +203,7 @@ describeRedis('a server in trouble', (servers) => {
     await expect(tenth.stat('key', {})).rejects.toMatchObject({ code: 'TIERED_CONFIG_INVALID' });
   });
 
-  it('[Z4] that refuses a user is told from others, and no password is shown', async () => {
+  it('[J4] that refuses a user is told from others, and no password is shown', async () => {
     const rights = 'on >right-secret ~* +getrange';
     const server = await servers().start({ user: `reader ${rights}` });
     const of = (username: string, password: string) => ({ ...optionsFor(server), username, password });

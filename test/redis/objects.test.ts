@@ -63,7 +63,7 @@ describeRedis('objects in chunks', (servers) => {
     },
   );
 
-  it('[Z2] leave nothing of what they replace, or when they are deleted', async () => {
+  it('[J2] leave nothing of what they replace, or when they are deleted', async () => {
     const { driver, keys } = await place();
     await write(driver, 'object', someBytes(SIZE, 1));
     await write(driver, 'object', someBytes(2500, 2));
@@ -75,7 +75,7 @@ describeRedis('objects in chunks', (servers) => {
     expect(await keys()).toEqual([]);
   });
 
-  it('[Z1] [Z2] leave nothing of a write that fails', async () => {
+  it('[J1] [J2] leave nothing of a write that fails', async () => {
     const { driver, keys } = await place();
     const failing = async function* () {
       yield someBytes(3500, 1);
@@ -91,7 +91,7 @@ describeRedis('objects in chunks', (servers) => {
     expect(Buffer.compare(await read(driver, 'object'), someBytes(SIZE, 1))).toBe(0);
   });
 
-  it('[Z1] do not exist as long as they are half written, and expire then', async () => {
+  it('[J1] do not exist as long as they are half written, and expire then', async () => {
     const { driver, keys, server } = await place();
     const steps = new EventEmitter();
     const [isHalf, goOn] = [once(steps, 'half'), once(steps, 'go on')];
@@ -110,7 +110,7 @@ describeRedis('objects in chunks', (servers) => {
     expect((await driver.stat('object', {})).size).toBe(SIZE);
   });
 
-  it('[Z1] are missing when a chunk is, and what is left is removed', async () => {
+  it('[J1] are missing when a chunk is, and what is left is removed', async () => {
     const bytes = someBytes(SIZE, 1);
     for (let lost = 0; lost < 5; lost++) {
       const { driver, keys, server } = await place();
@@ -135,7 +135,7 @@ describeRedis('objects in chunks', (servers) => {
     expect(await keys()).toHaveLength(4);
   });
 
-  it('[Z2] are of one write, however often they are replaced while they are read', async () => {
+  it('[J2] are of one write, however often they are replaced while they are read', async () => {
     const { driver, keys } = await place();
     const versions = [1, 2, 3].map((seed) => someBytes(SIZE - seed, seed));
     await write(driver, 'object', versions[0] ?? new Uint8Array());

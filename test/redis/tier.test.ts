@@ -98,7 +98,7 @@ describeRedis('Redis as a tier', (servers) => {
     await after.hierarchy.close();
   });
 
-  it('[R2] [Z1] that evicts copies, parts of them and the mark of the owner has them placed anew', async () => {
+  it('[R2] [J1] that evicts copies, parts of them and the mark of the owner has them placed anew', async () => {
     const { options, server, names, ownerKey } = await place();
     const [source, clock] = [await sourceOf(), new ManualClock()];
     for (let life = 0; life < 2; life++) {
@@ -122,7 +122,7 @@ describeRedis('Redis as a tier', (servers) => {
     }
   });
 
-  it('[R2] [Z3] that is killed fails no read, and serves again when it is back', async () => {
+  it('[R2] [J3] that is killed fails no read, and serves again when it is back', async () => {
     const server = await servers().start();
     const options = optionsFor(server);
     const clock = new ManualClock();

@@ -61,7 +61,7 @@ describe('the options of RedisDriver', () => {
     }
   });
 
-  it('[Z4] show no password', () => {
+  it('[J4] show no password', () => {
     const driver = new RedisDriver({ url: 'redis://user:the-secret@cache', password: 'the-secret-2' });
     expect(inspect(driver, { depth: 10, showHidden: true })).not.toContain('secret');
   });

@@ -46,19 +46,16 @@ describeRedis('a server in trouble', (servers) => {
 
   it('[J3] that is stopped ends every operation in time, and serves when it goes on', async () => {
     const server = await servers().start();
-    const timeoutMs = 300;
-    const driver = await openDriver({ ...optionsFor(server), timeoutMs, concurrency: 3 });
+    const driver = await openDriver({ ...optionsFor(server), timeoutMs: 1000, concurrency: 3 });
     await write(driver, 'object', someBytes(5000, 1));
     const pid = await server.pid();
     process.kill(pid, 'SIGSTOP');
+    const late = { ...UNAVAILABLE, message: expect.stringContaining('did not answer in time') as string };
     // The connection is open in the first round, and cannot be made in the second.
     for (let round = 0; round < 2; round++) {
-      await assertAll(operations(driver), {
-        ...UNAVAILABLE,
-        message: expect.stringContaining('did not answer in time') as string,
-      });
-      const [again] = await Promise.allSettled([read(driver, 'object')]);
-      expect(again.status).toBe('rejected');
+      await assertAll([read(driver, 'object')], late);
+      // A connection that is given up ends what else waits for it.
+      await assertAll(operations(driver), UNAVAILABLE);
     }
     process.kill(pid, 'SIGCONT');
     await until(async () => {
@@ -91,6 +88,28 @@ describeRedis('a server in trouble', (servers) => {
     await driver.close();
     expect(driver.openConnections).toBe(0);
     expect(target.every((byte) => byte === 0)).toBe(true);
+  });
+
+  it('[B1] that is stopped while it is connected to gets nothing of what was aborted meanwhile', async () => {
+    const server = await servers().start();
+    const driver = await openDriver({ ...optionsFor(server), timeoutMs: 600_000 });
+    const pid = await server.pid();
+    process.kill(pid, 'SIGSTOP');
+    const reason = new Error('no longer wanted');
+    const controller = new AbortController();
+    const { signal } = controller;
+    const aborted = [
+      driver.write('object', someBytes(10, 1), { size: 10, signal }),
+      driver.write('absent', someBytes(10, 1), { size: 10, ifAbsent: true, signal }),
+      driver.delete('object', { signal }),
+    ];
+    await until(async () => driver.openConnections === 1);
+    controller.abort(reason);
+    for (const outcome of await Promise.allSettled(aborted))
+      expect(outcome).toEqual({ status: 'rejected', reason });
+    process.kill(pid, 'SIGCONT');
+    await expect(driver.stat('object', {})).rejects.toMatchObject({ code: 'TIERED_NOT_FOUND' });
+    expect(await server.cli('DBSIZE')).toBe('0');
   });
 
   it.each(['a server', 'a cluster', 'a Sentinel'])(

@@ -14,7 +14,7 @@ packages_of() {
   case $1 in
     swift) echo swift-proxy swift-account swift-container swift-object memcached ;;
     radosgw) echo radosgw ceph-mon ceph-osd ;;
-    redis) echo redis-server redis-sentinel ;;
+    redis) echo redis-server redis-sentinel openssl ;;
     fuse) echo gcc libc6-dev libfuse3-dev fuse3 ;;
     strace) echo strace ;;
     squashfs) echo squashfs-tools mount ;;

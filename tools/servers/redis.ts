@@ -13,7 +13,8 @@ import { missing } from './real-server.js';
 export const missingForRedis = (): string | undefined =>
   missing({
     name: 'Redis',
-    programs: ['redis-server', 'redis-sentinel', 'redis-cli'],
+    // The last one makes certificates.
+    programs: ['redis-server', 'redis-sentinel', 'redis-cli', 'openssl'],
     install: 'bash tools/servers/install.sh redis',
   });
 

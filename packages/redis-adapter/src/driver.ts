@@ -49,8 +49,8 @@ import { checkedOptions, type CheckedRedisOptions, type RedisDriverOptions } fro
  * - `TIERED_CONFIG_INVALID`: The server is part of a cluster, is none, or has no such database.
  * - `TIERED_UNSUPPORTED`: The server is older than Redis 7.
  *
- * An abort rejects at once. A command that was sent is not taken back; only a command that publishes or
- * deletes is waited for.
+ * An abort rejects at once. A command that was sent is not taken back; only one that publishes or deletes is
+ * waited for.
  */
 export class RedisDriver extends BaseDriver {
   readonly #options: CheckedRedisOptions;

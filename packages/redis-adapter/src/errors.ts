@@ -1,6 +1,5 @@
 import { TieredError, type StorageDriver } from '@tiered/core';
 import type { Operation } from '@tiered/core/driver';
-import { ErrorReply } from 'redis';
 import { codeOf, meaningOf, type Failure } from './connection/failures.js';
 
 /**
@@ -38,8 +37,7 @@ export function explained(
   let said = error instanceof Error ? error.message : String(error);
   for (const secret of secrets) said = said.replaceAll(secret, '***');
   const object = key === undefined ? '' : ` of ${JSON.stringify(key)}`;
-  const who = error instanceof ErrorReply ? 'the server says' : 'the server:';
-  return new TieredError(code, `${driver.name}: ${operation}${object} failed; ${who} ${word}: ${advice}.`, {
+  return new TieredError(code, `${driver.name}: ${operation}${object} failed: ${advice} (${word}).`, {
     cause: new RedisError(word, said),
     retryable,
     driver: driver.name,

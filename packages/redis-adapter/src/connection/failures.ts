@@ -18,32 +18,33 @@ const refused = (advice: string): Meaning => ({ code: 'TIERED_PERMISSION', advic
 const wrong = (advice: string): Meaning => ({ code: 'TIERED_CONFIG_INVALID', advice, retryable: false });
 const down = (advice: string): Meaning => ({ code: 'TIERED_UNAVAILABLE', advice, retryable: true });
 
-const NO_CLUSTER = wrong('it belongs to a cluster; name its servers in cluster.nodes');
+const NO_CLUSTER = wrong('the server belongs to a cluster; name its servers in cluster.nodes');
 
 /** By the first word of what the server says. */
 const REPLIES: Readonly<Record<string, Meaning>> = {
   WRONGPASS: refused('user or password are wrong, or the user is off'),
-  NOAUTH: refused('it wants a password'),
+  NOAUTH: refused('the server wants a password'),
   NOPERM: refused('the user may not use this command or these keys; the README has the rights that it needs'),
   OOM: {
     code: 'TIERED_NO_SPACE',
-    advice: 'its memory is full; raise maxmemory, or let it evict with maxmemory-policy allkeys-lru',
+    advice:
+      'the memory of the server is full; raise maxmemory, or let it evict with maxmemory-policy allkeys-lru',
     retryable: false,
   },
-  READONLY: down('it is a replica, which takes no writes; name the master, or use Sentinel'),
-  LOADING: down('it is still loading its data'),
+  READONLY: down('the server is a replica, which takes no writes; name the master, or use Sentinel'),
+  LOADING: down('the server is still loading its data'),
   CLUSTERDOWN: down('the cluster has no server for this key; look at CLUSTER INFO'),
-  MASTERDOWN: down('it is a replica that has lost its master'),
+  MASTERDOWN: down('the server is a replica that has lost its master'),
   TRYAGAIN: down('the key is being moved to another server'),
-  BUSY: down('it runs a long script'),
-  MISCONF: down('it takes no writes, because it cannot save to its disk'),
-  NOREPLICAS: down('it takes no writes, because it has too few replicas'),
-  UNKILLABLE: down('it runs a long script'),
+  BUSY: down('the server runs a long script'),
+  MISCONF: down('the server takes no writes, because it cannot save to its disk'),
+  NOREPLICAS: down('the server takes no writes, because it has too few replicas'),
+  UNKILLABLE: down('the server runs a long script'),
   MOVED: NO_CLUSTER,
   ASK: NO_CLUSTER,
   NOPROTO: {
     code: 'TIERED_UNSUPPORTED',
-    advice: 'it is too old; Redis 7 or Valkey is needed',
+    advice: 'the server is too old; Redis 7 or Valkey is needed',
     retryable: false,
   },
   WRONGTYPE: {
@@ -55,15 +56,15 @@ const REPLIES: Readonly<Record<string, Meaning>> = {
 
 /** By what the server says after `ERR`. */
 const ERRORS: readonly (readonly [RegExp, Meaning])[] = [
-  [/max number of clients/, down('it has as many clients as it takes; raise maxclients')],
-  [/cluster support disabled/, wrong('it is no cluster; use url in place of cluster')],
-  [/DB index|SELECT is not allowed/, wrong('it has no database of this number')],
+  [/max number of clients/, down('the server has as many clients as it takes; raise maxclients')],
+  [/cluster support disabled/, wrong('the server is no cluster; use url in place of cluster')],
+  [/DB index|SELECT is not allowed/, wrong('the server has no database of this number')],
   [/AUTH|invalid password/, refused('user or password are wrong')],
   [
     /unknown command/,
     {
       code: 'TIERED_UNSUPPORTED',
-      advice: 'it lacks a command; Redis 7 or Valkey is needed',
+      advice: 'the server lacks a command; Redis 7 or Valkey is needed',
       retryable: false,
     },
   ],
@@ -77,14 +78,14 @@ export function meaningOf(error: unknown): Meaning {
   if (error instanceof ErrorReply) {
     const [word = ''] = error.message.split(' ');
     const found = REPLIES[word] ?? ERRORS.find(([text]) => text.test(error.message))?.[1];
-    return found ?? { code: 'TIERED_IO', advice: 'it refused the command', retryable: false };
+    return found ?? { code: 'TIERED_IO', advice: 'the server refused the command', retryable: false };
   }
   if (error instanceof LateError)
-    return down('it did not answer in time; is it alive, and the network fast enough?');
+    return down('the server did not answer in time; look whether it is alive, or raise timeoutMs');
   if (error instanceof WrongServerError) return down(error.message);
   if (TLS.test(codeOf(error)))
     return { ...down('TLS failed; look at the options tls and url (rediss://)'), retryable: false };
-  return down('it cannot be reached, or the connection was lost; is it running?');
+  return down('the server cannot be reached, or the connection was lost; look whether it runs');
 }
 
 /** The word that says what failed: of the server, of the system, or the name of the error. */

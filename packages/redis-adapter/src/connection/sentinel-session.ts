@@ -1,3 +1,4 @@
+import { ErrorReply } from 'redis';
 import type { Address, SentinelOptions, ServerOptions } from '../options.js';
 import { parsedAddress } from '../options.js';
 import { WrongServerError } from './failures.js';
@@ -19,7 +20,9 @@ export function sentinelSession(sentinel: SentinelOptions, options: ServerOption
       return client;
     });
     return Promise.any(masters).catch((error: unknown) => {
-      throw (error as AggregateError).errors[0];
+      const { errors } = error as { readonly errors: readonly unknown[] };
+      // Of several, what a server said says more than that another one cannot be reached.
+      throw errors.find((each) => each instanceof ErrorReply) ?? errors[0];
     });
   });
 }

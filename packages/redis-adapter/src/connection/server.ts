@@ -90,38 +90,49 @@ export class Server {
   ): Promise<T> {
     const weight = bytes + OVERHEAD;
     let session: Session | undefined;
+    let state: 'waits' | 'sent' | 'over' = 'waits';
     let stop: (() => void)[] = [];
     const outcome = new Promise<T>((resolve, reject) => {
-      const start = () => {
-        const used = (session = this.#usable());
-        const answer = used.ready.then(() => work(used));
-        answer.then(resolve, (error: unknown) => {
-          this.#failed(used, error);
-          reject(new Failure(error));
-        });
-        const leave = once(() => this.#places.leave(weight));
-        const stopWaiting = onAbort(used.gone, leave);
-        void answer
-          .catch(() => undefined)
-          .then(() => {
-            stopWaiting();
-            leave();
-          });
-      };
-      const leaveQueue = this.#places.enter(weight, start);
-      const aborted = (reason: Error) => {
-        if (isAwaited && session !== undefined) return;
+      const leaveQueue = this.#places.enter(weight, () => {
+        session = this.#usable();
+        const send = (used: Session) => {
+          if (state === 'over') throw new Error('nobody waits any more');
+          state = 'sent';
+          return work(used);
+        };
+        this.#answered(session, send, weight).then(resolve, reject);
+      });
+      const ended = (why: Error) => {
+        state = 'over';
         leaveQueue();
-        reject(reason);
+        reject(why);
+      };
+      const aborted = (reason: Error) => {
+        if (!isAwaited || state !== 'sent') ended(reason);
       };
       const late = () => {
-        leaveQueue();
-        reject(new Failure(new LateError(`no answer within ${this.#parts.timeoutMs} ms`)));
+        ended(new Failure(new LateError(`no answer within ${this.#parts.timeoutMs} ms`)));
         if (session !== undefined) this.#retire(session);
       };
       stop = [onAbort(signal, aborted), this.#late.after(this.#parts.timeoutMs, late)];
     });
     return outcome.finally(() => stop.forEach((each) => each()));
+  }
+
+  /** Waits for a session, sends, and gives the place back once there is an answer, or can be none. */
+  async #answered<T>(session: Session, send: (session: Session) => Promise<T>, weight: number): Promise<T> {
+    const leave = once(() => this.#places.leave(weight));
+    const stopWaiting = onAbort(session.gone, leave);
+    try {
+      await session.ready;
+      return await send(session);
+    } catch (error) {
+      this.#failed(session, error);
+      throw new Failure(error);
+    } finally {
+      stopWaiting();
+      leave();
+    }
   }
 
   /** The session that is open, or a new one. */

@@ -123,7 +123,7 @@ export class SingleSession implements Session {
   }
 
   async #attempt(client: Client): Promise<Client> {
-    if (this.#isEnded) throw closed();
+    if (this.#isEnded || this.#client !== undefined) throw closed();
     this.#attempts.add(client);
     await client.connect();
     return client;

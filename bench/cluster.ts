@@ -13,14 +13,30 @@ import { checksOf, rowOf, type Seen } from './cluster/figures.js';
 import { measure } from './cluster/measured.js';
 import { Node } from './cluster/node.js';
 import { predicted, type Measured } from './cluster/predicted.js';
-import { ALONE, BY_PLAN, NGINX, RENDEZVOUS, SOURCE_ONLY, train, type Training } from './cluster/trained.js';
+import {
+  ALONE,
+  BY_PLAN,
+  NGINX,
+  REDIS,
+  RENDEZVOUS,
+  SOURCE_ONLY,
+  train,
+  type Training,
+} from './cluster/trained.js';
+import { missingForRedis } from '../tools/servers/redis.js';
 import { PROXIES_INSTALL } from './gateway/contestants.js';
 import { Source } from './gateway/source.js';
 import type { Bench, Check, Row } from './lib/bench.js';
 import { withScratch } from './lib/scratch.js';
 
 const HAS_NGINX = spawnSync('nginx', ['-v']).status === 0;
-const WAYS = [SOURCE_ONLY, ALONE, ...(HAS_NGINX ? [NGINX] : []), RENDEZVOUS, BY_PLAN];
+const NO_REDIS = missingForRedis();
+const WAYS = [
+  ...[SOURCE_ONLY, ALONE],
+  ...(HAS_NGINX ? [NGINX] : []),
+  ...(NO_REDIS === undefined ? [REDIS] : []),
+  ...[RENDEZVOUS, BY_PLAN],
+];
 
 const bench: Bench = {
   summary:
@@ -46,6 +62,7 @@ const bench: Bench = {
         }
       }
       if (!HAS_NGINX) rows.push({ 'left out': NGINX.name, why: `not here (${PROXIES_INSTALL})` });
+      if (NO_REDIS !== undefined) rows.push({ 'left out': REDIS.name, why: `not here (${NO_REDIS})` });
       progress('1,024 workers');
       const scale = await atScale(quick);
       return { rows: [...rows, ...scale.rows], checks: [...checks, ...scale.checks] };

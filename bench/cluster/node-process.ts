@@ -1,11 +1,12 @@
 /*
  * A worker of a training. Answers each line, which is a task as JSON, with what came of it.
  */
-import { Cluster } from '@tiered/cluster';
+import { Cluster, SharedTierDriver } from '@tiered/cluster';
 import { SqliteRegistry } from '@tiered/cluster/registry';
 import { Hierarchy, MemoryDriver, systemClock } from '@tiered/core';
 import { listSequence, Prefetcher, StagingBuffer, type SampleRequest } from '@tiered/prefetch';
 import { rankSampler, type Sampler } from '@tiered/prefetch/sampling';
+import { RedisDriver } from '@tiered/redis-adapter';
 import { S3Driver } from '@tiered/s3-adapter';
 import { firstFit, PlacementHandler, planFollower } from '@tiered/tiering';
 import readline from 'node:readline';
@@ -31,15 +32,19 @@ interface Opened {
 }
 
 async function open(task: NodeTask): Promise<Opened> {
-  const { dataset, endpoint, rank, nodes, epochs, sharing, quota, registry } = task;
+  const { dataset, endpoint, rank, nodes, epochs, sharing, quota, registry, redis } = task;
   const sampler = rankSampler({ samples: dataset.objects, epochs, seed: SEED, workers: nodes });
   const keys = keysOf(dataset);
-  const driver = new S3Driver({
+  const bucket = new S3Driver({
     bucket: dataset.bucket,
     endpoint,
     pathStyle: true,
     credentials: 'anonymous',
   });
+  const driver =
+    redis === undefined
+      ? bucket
+      : new SharedTierDriver(bucket, { tier: new RedisDriver({ url: redis, writable: true }) });
   const cluster =
     sharing === 'alone'
       ? undefined

@@ -17,6 +17,8 @@ export interface NodeTask {
   readonly sharing: Sharing;
   /** Bytes of RAM. 0: it keeps nothing. */
   readonly quota: number;
+  /** A storage that all nodes share. */
+  readonly redis?: string | undefined;
   /** The file of the registry. */
   readonly registry: string;
 }

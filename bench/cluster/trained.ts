@@ -1,12 +1,11 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { bytesOf } from '../gateway/datasets.js';
-import { nginxCache } from '../gateway/nginx.js';
 import type { Source } from '../gateway/source.js';
-import { startOne, type Started } from '../gateway/started.js';
 import { treeMs } from '../lib/process-tree.js';
 import { quotaOf, type Case } from './cases.js';
 import type { Node, NodeEpoch, Sharing } from './node.js';
+import { SERVERS, type SharedServer } from './servers.js';
 
 /** A way to get the data to the nodes. */
 export interface Way {
@@ -14,15 +13,16 @@ export interface Way {
   readonly sharing: Sharing;
   /** Whether nodes have RAM for copies. */
   readonly keeps: boolean;
-  /** Whether nginx stands between them and the source, with as much room as they have together. */
-  readonly isProxied?: boolean;
+  /** A server between them and the source, with as much room as they have together. */
+  readonly server?: 'nginx' | 'redis';
 }
 
 export const ALONE: Way = { name: 'each by itself', sharing: 'alone', keeps: true };
 export const SOURCE_ONLY: Way = { name: 'source only', sharing: 'alone', keeps: false };
 export const RENDEZVOUS: Way = { name: 'rendezvous', sharing: 'rendezvous', keeps: true };
 export const BY_PLAN: Way = { name: 'by plan', sharing: 'by plan', keeps: true };
-export const NGINX: Way = { name: 'nginx, shared cache', sharing: 'alone', keeps: false, isProxied: true };
+export const NGINX: Way = { name: 'nginx, shared cache', sharing: 'alone', keeps: false, server: 'nginx' };
+export const REDIS: Way = { name: 'Redis tier', sharing: 'alone', keeps: false, server: 'redis' };
 
 /** An epoch of all nodes. */
 export interface ClusterEpoch {
@@ -58,12 +58,9 @@ export async function train(
   const directory = path.join(scratch, `run-${run++}`);
   const { dataset, epochs } = one;
   const quota = way.keeps ? quotaOf(one) : 0;
-  const proxyQuota = Math.min(one.nodes * quotaOf(one), bytesOf(dataset));
-  const proxy =
-    way.isProxied === true
-      ? await startOne(nginxCache(1), source, { dataset, directory, quota: proxyQuota })
-      : undefined;
-  const endpoint = proxy?.endpoint ?? (await source.counts()).endpoint;
+  const shared = Math.min(one.nodes * quotaOf(one), bytesOf(dataset));
+  const server = await SERVERS[way.server ?? 'none'](source, { dataset, directory, quota: shared });
+  const { endpoint = (await source.counts()).endpoint, redis } = server;
   const registry = path.join(scratch, 'registry', `run-${run}.db`);
   const some = nodes.slice(0, one.nodes);
   try {
@@ -71,18 +68,18 @@ export async function train(
       some.map((node, rank) =>
         node.open({
           ...{ dataset, endpoint, rank, nodes: one.nodes, epochs },
-          ...{ sharing: way.sharing, quota, registry },
+          ...{ sharing: way.sharing, quota, registry, redis },
         }),
       ),
     );
     const compute = computeBytesPerSecond === null ? null : computeBytesPerSecond / one.nodes;
     const seen: ClusterEpoch[] = [];
     for (let epoch = 0; epoch < epochs; epoch++)
-      seen.push(await epochOf(some, source, epoch, compute, proxy));
+      seen.push(await epochOf(some, source, epoch, compute, server));
     await Promise.all(some.map((node) => node.close()));
     return seen;
   } finally {
-    await proxy?.server.close();
+    await server.close();
     await rm(directory, { recursive: true, force: true });
   }
 }
@@ -92,10 +89,10 @@ async function epochOf(
   source: Source,
   epoch: number,
   computeBytesPerSecond: number | null,
-  proxy: Started | undefined,
+  server: SharedServer,
 ): Promise<ClusterEpoch> {
-  const proxyMs = () => (proxy === undefined ? 0 : treeMs(proxy.server.pid));
-  const before = { bytes: (await source.counts()).bytes, proxyMs: proxyMs() };
+  const serverMs = () => (server.pid === undefined ? 0 : treeMs(server.pid));
+  const before = { bytes: (await source.counts()).bytes, serverMs: serverMs() };
   const seen = await Promise.all(nodes.map((node) => node.read({ epoch, computeBytesPerSecond })));
   await Promise.all(nodes.map((node) => node.idle()));
   const sum = (of: (one: NodeEpoch) => number) => seen.reduce((all, one) => all + of(one), 0);
@@ -107,6 +104,6 @@ async function epochOf(
     peerBytes: sum(({ peerBytes }) => peerBytes),
     inVain: sum(({ inVain }) => inVain),
     late: sum(({ late }) => late),
-    cpuSeconds: sum(({ cpuSeconds }) => cpuSeconds) + (proxyMs() - before.proxyMs) / 1000,
+    cpuSeconds: sum(({ cpuSeconds }) => cpuSeconds) + (serverMs() - before.serverMs) / 1000,
   };
 }

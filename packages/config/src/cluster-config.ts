@@ -40,6 +40,7 @@ export interface ClusterSettings {
   readonly host?: string | undefined;
   readonly port?: number | undefined;
   readonly advertise?: string | undefined;
+  readonly deadlineMs?: number | undefined;
   readonly plan?: ClusterPlanSettings | undefined;
 }
 

@@ -4,6 +4,7 @@ import {
   filePath,
   flag,
   group,
+  milliseconds,
   oneOf,
   secret,
   text,
@@ -122,7 +123,7 @@ const plan = group('the order of a training, such as { sampler: torch, seed: 0, 
   title: 'Plan',
   description:
     'The order in which all workers read the objects, each of which is a sample, for programs that know nothing of tiers. Needs size, ' +
-    'and placement: { policy: planFollower }. Default: none, and objects have their homes by hashing.',
+    'and placement: { policy: planFollower }. openDataset leaves it out: its loaders make their own. Default: none, and objects have their homes by hashing.',
 });
 
 /** The section `cluster`. */
@@ -179,6 +180,11 @@ export const cluster = group('the workers of a training, such as { name: imagene
         'Under which others reach this worker, such as http://worker-3.training:9440. Default: that of host and port.',
     })
     .optional(),
+  deadlineMs: milliseconds('more than 0', {
+    title: 'Deadline',
+    description:
+      'Milliseconds that another worker has for an answer; then the source is read. It may have to fetch the object first. Default: 5000.',
+  }).optional(),
   plan: plan.optional(),
 })
   .superRefine((given, context) => {

@@ -1,3 +1,4 @@
+import type { Cluster } from '@tiered/cluster';
 import type { PrefetcherConfig } from '@tiered/config';
 import { TieredError, type Clock, type Hierarchy, type OperationOptions } from '@tiered/core';
 import { ABSENT } from '@tiered/core/internal';
@@ -12,6 +13,7 @@ import {
 } from '@tiered/prefetch';
 import { adaptiveAutotuner } from '@tiered/prefetch/autotuner';
 import type { PlacementPolicy } from '@tiered/tiering';
+import type { ClusterWorker } from '../cluster/cluster-worker.js';
 import { serveMonitor, type Monitor } from '../monitor/serve-monitor.js';
 import type { Terminal } from '../progress.js';
 import { assertKnown, type OptionNames } from './known-options.js';
@@ -62,6 +64,8 @@ const NAMES: OptionNames<EpochsOptions> = {
 interface DatasetParts {
   readonly clock: Clock;
   readonly prefetcher: PrefetcherConfig;
+  /** Belongs to the dataset. Default: it is alone. */
+  readonly worker?: ClusterWorker | undefined;
   /** Of the placement, if there is one. */
   readonly policy?: PlacementPolicy | undefined;
   /** Where it is shown how far long work is. Default: nowhere. */
@@ -82,6 +86,7 @@ export class Dataset implements AsyncDisposable {
   /** Not held: a training may make one for each validation, and those that ended free their memory. */
   readonly #made = new Set<WeakRef<{ close(): Promise<void> }>>();
   readonly #policy: PlacementPolicy | undefined;
+  readonly #worker: ClusterWorker | undefined;
   readonly #progress: Terminal | undefined;
   #latest: Prefetcher | undefined;
   #monitor: Monitor | undefined;
@@ -89,7 +94,7 @@ export class Dataset implements AsyncDisposable {
   private constructor(
     hierarchy: Hierarchy,
     keys: readonly string[],
-    { clock, prefetcher, policy, progress }: DatasetParts,
+    { clock, prefetcher, worker, policy, progress }: DatasetParts,
   ) {
     this.hierarchy = hierarchy;
     this.keys = keys;
@@ -97,6 +102,12 @@ export class Dataset implements AsyncDisposable {
     this.#progress = progress;
     this.#settings = prefetcher;
     this.#policy = policy;
+    this.#worker = worker;
+  }
+
+  /** The workers that this one shares its tiers with. Undefined if it is alone. */
+  get cluster(): Cluster | undefined {
+    return this.#worker?.cluster;
   }
 
   /** @internal Lists what an open hierarchy has. */
@@ -167,7 +178,13 @@ export class Dataset implements AsyncDisposable {
   loader<S = unknown, T = S, C = readonly T[]>(options: LoaderOptions<S, T, C>): Promise<DataLoader<S, T, C>>;
   async loader<S, T, C>(options: LoaderOptions<S, T, C>): Promise<DataLoader<S, T, C>> {
     const loader = await loaderOf<S, T, C>(
-      { hierarchy: this.hierarchy, policy: this.#policy, clock: this.#clock, progress: this.#progress },
+      {
+        hierarchy: this.hierarchy,
+        policy: this.#policy,
+        cluster: this.cluster,
+        clock: this.#clock,
+        progress: this.#progress,
+      },
       options,
     );
     return this.#toClose(loader);
@@ -183,12 +200,13 @@ export class Dataset implements AsyncDisposable {
     return reportOf(this.hierarchy.stats(), prefetched);
   }
 
-  /** Ends all reading, and closes the hierarchy. Idempotent. */
+  /** Ends all reading, closes the hierarchy, and leaves the cluster. Idempotent. */
   async close(): Promise<void> {
     await Promise.all(Array.from(this.#made, async (made) => made.deref()?.close()));
     this.#made.clear();
     await this.#monitor?.close();
     await this.hierarchy.close();
+    await this.#worker?.close();
   }
 
   /** Has `close` end it, if it has not ended before. */

@@ -18,8 +18,8 @@ export interface LoaderOptions<S = unknown, T = S, C = readonly T[]>
   readonly format: SampleFormat<S> | string;
   /**
    * `true` has the tiers keep what this rank reads most often until the end of the training, and fills them
-   * ahead of the reads. The dataset is then opened with `placement: { policy: 'planFollower' }`. Default:
-   * false, and objects are placed as they are read.
+   * ahead of the reads. In a cluster, all ranks have one plan. The dataset is then opened with `placement: {
+   * policy: 'planFollower' }`. Default: false, and objects are placed as they are read.
    */
   readonly clairvoyant?: boolean | Pick<ClairvoyantOptions, 'savedMs'> | undefined;
 }
@@ -57,6 +57,7 @@ const LOADER_OPTIONS: OptionNames<LoaderOptions> = {
 interface LoaderParts {
   readonly hierarchy: Hierarchy;
   readonly policy: PlacementPolicy | undefined;
+  readonly cluster: ClairvoyantOptions['cluster'];
   readonly clock: Clock;
   /** Where it is shown how far the search for samples is, if it takes long. */
   readonly progress: Terminal | undefined;
@@ -64,13 +65,13 @@ interface LoaderParts {
 
 /** Finds the samples of a hierarchy, and makes a loader of them. */
 export async function loaderOf<S, T, C>(
-  { hierarchy, policy, clock, progress }: LoaderParts,
+  { hierarchy, policy, cluster, clock, progress }: LoaderParts,
   options: LoaderOptions<S, T, C>,
 ): Promise<DataLoader<S, T, C>> {
   assertKnown('loader', options, LOADER_OPTIONS);
   const { format: given, clairvoyant = false, filter, indexes, concurrency, onProgress, ...rest } = options;
   const { onDamage, mostDamaged, onSkipped, signal } = rest;
-  const plan = clairvoyant === false ? undefined : clairvoyantWith(policy, clairvoyant);
+  const plan = clairvoyant === false ? undefined : clairvoyantWith({ policy, cluster }, clairvoyant);
   const format = typeof given === 'string' ? ((await formatOf(given)) as SampleFormat<S>) : given;
   const bar = progress && new ProgressBar(progress, clock, 'finding samples in objects');
   const samples = await openSamples(hierarchy, {
@@ -88,12 +89,12 @@ export async function loaderOf<S, T, C>(
 }
 
 function clairvoyantWith(
-  policy: PlacementPolicy | undefined,
+  { policy, cluster }: Pick<LoaderParts, 'policy' | 'cluster'>,
   clairvoyant: true | Pick<ClairvoyantOptions, 'savedMs'>,
 ): ClairvoyantOptions {
   if (policy === undefined || !isPlanFollower(policy)) {
     const needed = 'a dataset that was opened with tiers, and with placement: { policy: "planFollower" }';
     throw configError('clairvoyant', needed, policy?.name);
   }
-  return { policy, ...(clairvoyant !== true && clairvoyant) };
+  return { policy, cluster, ...(clairvoyant !== true && clairvoyant) };
 }

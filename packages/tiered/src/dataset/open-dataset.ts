@@ -1,6 +1,7 @@
 import { loadConfig, type HierarchyConfig, type SourceConfig, type TierConfig } from '@tiered/config';
 import { isTieredError, systemClock, type Clock, type OperationOptions } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
+import { ClusterWorker } from '../cluster/cluster-worker.js';
 import { policyOf } from '../configuration/levels.js';
 import { ListingProgress, type Terminal } from '../progress.js';
 import { Dataset } from './dataset.js';
@@ -11,7 +12,7 @@ import { objectAt, sourceAt, tierOf } from './locations.js';
 export interface DatasetOptions
   extends
     OperationOptions,
-    Pick<HierarchyConfig, 'placement' | 'manifest' | 'versions' | 'model' | 'prefetcher'> {
+    Pick<HierarchyConfig, 'placement' | 'manifest' | 'versions' | 'model' | 'prefetcher' | 'cluster'> {
   /**
    * The whole dataset, which is only read: the path of a directory or of a file, `s3://bucket/prefix/`,
    * `gs://bucket/prefix/`, `az://container/prefix/`, the URL of an object there, or a mapping as in a configuration file
@@ -48,6 +49,7 @@ const NAMES: OptionNames<DatasetOptions> = {
   versions: true,
   model: true,
   prefetcher: true,
+  cluster: true,
   progress: true,
   monitor: true,
   clock: true,
@@ -86,13 +88,19 @@ async function opened(
   { progress = process.stderr, signal, clock = systemClock }: Omit<DatasetOptions, 'source'>,
 ): Promise<Dataset> {
   const config = await loadConfig(from, { clock });
-  const hierarchy = config.makeHierarchy();
-  const listing = progress === false ? undefined : new ListingProgress(hierarchy, progress, clock);
+  const worker = await ClusterWorker.join(config, { clock, signal });
+  const opening: { close(): Promise<void> }[] = [worker];
+  let listing: ListingProgress | undefined;
   try {
+    const hierarchy = config.makeHierarchy(worker.changes);
+    opening.unshift(hierarchy);
+    if (progress !== false) listing = new ListingProgress(hierarchy, progress, clock);
     await hierarchy.open({ signal });
+    await worker.serve(hierarchy);
     const dataset = await Dataset.of(hierarchy, {
       signal,
       clock,
+      worker,
       prefetcher: config.prefetcher,
       policy: policyOf(config.hierarchy),
       progress: progress === false ? undefined : progress,
@@ -100,7 +108,7 @@ async function opened(
     if (config.monitor !== undefined) await dataset.monitorAt(config.monitor);
     return dataset;
   } catch (error) {
-    await hierarchy.close();
+    for (const part of opening) await part.close();
     throw error;
   } finally {
     listing?.stop();
@@ -115,8 +123,8 @@ function assertOptions(options: DatasetOptions): void {
 }
 
 function configOf(options: DatasetOptions, source: SourceConfig): HierarchyConfig {
-  const { tiers = [], placement, manifest, versions, model, prefetcher, monitor } = options;
-  const others = { placement, manifest, versions, model, prefetcher, monitor };
+  const { tiers = [], placement, manifest, versions, model, prefetcher, cluster, monitor } = options;
+  const others = { placement, manifest, versions, model, prefetcher, cluster, monitor };
   return {
     source,
     tiers: tiers.map((tier) => (typeof tier === 'string' ? tierOf(tier) : tier)),

@@ -131,7 +131,10 @@ async function runServed(
   const { openServed, tellRoot } = await import('../shared/interposer.js');
   const { showStatus } = await import('../shared/watched.js');
   return holdingSignals(async () => {
-    const served = await untilInterrupted(host.clock, (signal) => openServed(host, options, signal));
+    const served = await untilInterrupted(host.clock, (signal) =>
+      // The summary is the last line.
+      openServed(host, { ...options, notes: !quiet && !json }, signal),
+    );
     const { interposer } = served;
     try {
       if (!quiet) tellRoot(host, options, interposer);

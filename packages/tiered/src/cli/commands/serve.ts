@@ -12,6 +12,7 @@ Examples:
   tiered serve tiers.yaml --port 9400 --metrics-port 9401 --access-log
   tiered serve one.yaml other.yaml
   tiered serve tiers.yaml --processes 4
+  tiered serve /mnt/imagenet --tier ram:8GiB --cluster imagenet --port 0
 
 Environment: TIERED_ACCESS_KEY_ID and TIERED_SECRET_ACCESS_KEY are the keys that clients sign with. Without them
 anybody on this machine may read, and no other machine can. TIERED_METRICS_TOKEN guards /metrics.`;
@@ -47,6 +48,10 @@ export function serveCommand(host: CommandHost): Command {
         '--writes <prefix/>',
         'beside a source that is a bucket: clients may write and delete what is below, such as checkpoints/; may be repeated',
       ),
+    )
+    .option(
+      '--cluster <name>',
+      'beside a source: shares the tiers with the other processes of this user and machine that name the same cluster',
     )
     .option('--host <address>', 'to listen on; others than loopback need keys', '127.0.0.1')
     .option('--port <n>', 'to listen on; 0 is a free one', wholeNumber, 9400)

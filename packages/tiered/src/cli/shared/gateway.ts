@@ -10,6 +10,7 @@ import {
 } from '@tiered/gateway';
 import { isLoopback } from '@tiered/gateway/internal';
 import path from 'node:path';
+import { ClusterWorker } from '../../cluster/cluster-worker.js';
 import { sourceAt, tierOf } from '../../dataset/locations.js';
 import { serveMonitor } from '../../monitor/serve-monitor.js';
 import { ownSockets } from '../../monitor/sockets.js';
@@ -27,6 +28,7 @@ export interface ServeOptions {
   readonly bucket?: string;
   readonly changing: readonly string[];
   readonly writes: readonly string[];
+  readonly cluster?: string;
   readonly host: string;
   readonly port: number;
   readonly metricsPort?: number;
@@ -39,6 +41,7 @@ export interface ServeOptions {
 interface ServedBucket extends GatewayBucket {
   readonly name: string;
   readonly prefix: string;
+  readonly worker: ClusterWorker;
 }
 
 /** A gateway and its hierarchies, and how many answers it gave. */
@@ -68,7 +71,12 @@ export async function openGateway(
     );
   const buckets: ServedBucket[] = [];
   const closeAll = async () => {
-    await Promise.all(buckets.map(({ hierarchy }) => hierarchy.close()));
+    await Promise.all(
+      buckets.map(async ({ hierarchy, worker }) => {
+        await hierarchy.close();
+        await worker.close();
+      }),
+    );
   };
   try {
     for (const [index, one] of (await configsOf(what, options)).entries()) {
@@ -106,22 +114,28 @@ export async function openGateway(
 /** What is to be loaded: files, or a source with its tiers. */
 async function configsOf(
   what: readonly string[],
-  { tier, manifest, bucket, changing, writes }: ServeOptions,
+  { tier, manifest, bucket, changing, writes, cluster }: ServeOptions,
 ): Promise<(string | HierarchyConfig)[]> {
   const [source = ''] = what;
   if (what.length > 1 && (tier.length > 0 || bucket !== undefined))
     throw invalid('--tier and --bucket: name one source or one configuration beside them');
   if (tier.length > 0) {
     const levels = { source: await sourceAt(source), tiers: tier.map(tierOf) };
-    return [{ ...levels, ...(manifest !== undefined && { manifest }), gateway: { changing, writes } }];
+    const others = {
+      ...(manifest !== undefined && { manifest }),
+      ...(cluster !== undefined && { cluster: { name: cluster } }),
+    };
+    return [{ ...levels, ...others, gateway: { changing, writes } }];
   }
   const other = what.find((name) => !/\.(ya?ml|json)$/i.test(name));
   if (other !== undefined)
     throw invalid(
       `${other} is no configuration (.yaml, .yml or .json). Of a source, name the tiers, such as --tier /nvme/cache:200GiB or --tier ram:8GiB.`,
     );
-  if (manifest !== undefined || changing.length + writes.length > 0)
-    throw invalid('--manifest, --changing and --writes: go with a source; a configuration names its own');
+  if ([manifest, cluster].some((said) => said !== undefined) || changing.length + writes.length > 0)
+    throw invalid(
+      '--manifest, --cluster, --changing and --writes: go with a source; a configuration names its own',
+    );
   return [...what];
 }
 
@@ -141,17 +155,29 @@ async function openBucket(
 ): Promise<ServedBucket> {
   const warn = (line: string) => void terminal.write(`warning: ${line}\n`);
   const loaded = await loadConfig(config, { clock, warn });
-  const hierarchy = loaded.makeHierarchy(await changes(loaded.hierarchy));
-  const listing = new ListingProgress(hierarchy, terminal, clock);
-  await hierarchy.open({ signal }).finally(() => listing.stop());
+  if (isShared && loaded.cluster !== undefined)
+    throw invalid(
+      '--processes: a worker of a cluster is one process; serve with one, or without the section cluster',
+    );
+  const note = (line: string) => void terminal.write(`${line}\n`);
+  const worker = await ClusterWorker.join(loaded, { clock, signal, warn, note });
+  const opening: { close(): Promise<void> }[] = [worker];
   try {
+    const hierarchy = loaded.makeHierarchy({ ...worker.changes, ...(await changes(loaded.hierarchy)) });
+    opening.unshift(hierarchy);
+    const listing = new ListingProgress(hierarchy, terminal, clock);
+    await hierarchy.open({ signal }).finally(() => listing.stop());
+    await worker.serve(hierarchy);
+    await worker.followPlan(hierarchy, { signal });
     await offerMonitor(hierarchy, loaded, clock, warn);
     const place = bucket === undefined ? placeOf(hierarchy) : placeIn(bucket);
     const { changing, writes } = loaded.gateway;
+    const { cluster } = worker;
+    const peers = cluster && (() => cluster.stats().perPeer);
     // The other processes write there too.
-    return { ...place, hierarchy, changing, writes: writes && { ...writes, isShared } };
+    return { ...place, hierarchy, worker, peers, changing, writes: writes && { ...writes, isShared } };
   } catch (error) {
-    await hierarchy.close();
+    for (const part of opening) await part.close();
     throw error;
   }
 }

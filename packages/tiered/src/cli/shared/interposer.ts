@@ -1,5 +1,11 @@
 import { loadConfig, type HierarchyConfig, type LoadedConfig } from '@tiered/config';
-import { formatBytes, parseBytes, TieredError, type StorageDriver } from '@tiered/core';
+import {
+  formatBytes,
+  parseBytes,
+  TieredError,
+  type HierarchyOptions,
+  type StorageDriver,
+} from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import {
   Interposer,
@@ -12,6 +18,7 @@ import {
 import fs from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
+import { ClusterWorker } from '../../cluster/cluster-worker.js';
 import { sourceAt, tierOf } from '../../dataset/locations.js';
 import { ListingProgress, ProgressBar } from '../../progress.js';
 import { countOf } from '../../words.js';
@@ -39,6 +46,8 @@ export interface InterposerOptions {
   readonly replay: readonly string[];
   /** The directory of its session. */
   readonly at?: string | undefined;
+  /** Whether it is said which workers of a cluster come and go. Default: true. */
+  readonly notes?: boolean | undefined;
 }
 
 /** Below this, programs find the objects of a source that is no directory, if nobody says where. */
@@ -62,6 +71,7 @@ export async function openServed(
 ): Promise<Served> {
   await assertUsable(options);
   const memory = await MemoryDirectory.make();
+  const opening: { close(): Promise<void> }[] = [memory];
   try {
     const config = await loadConfig(await servedConfig(options), {
       clock: host.clock,
@@ -70,19 +80,45 @@ export async function openServed(
       warn: (line) => host.terminal.write(`warning: ${line}\n`),
     });
     await tellOfMemory(host, memory, config);
-    const interposer = await openInterposer(host, config, options, signal);
+    const worker = await joined(host, config, options, signal);
+    opening.unshift(worker);
+    const hierarchy = { ...config.hierarchy, ...worker.changes };
+    const interposer = await openInterposer(host, hierarchy, options, signal);
+    opening.unshift(interposer);
+    await worker.serve(interposer.hierarchy);
+    await worker.followPlan(interposer.hierarchy, { signal });
     await offerMonitor(host, interposer, config);
-    const close = () => interposer.close().finally(() => memory.close());
+    const close = () => closeAll(opening);
     return { interposer, close, [Symbol.asyncDispose]: close };
   } catch (error) {
-    await memory.close();
+    await closeAll(opening);
     throw error;
   }
 }
 
+/** All are closed, one after the other, also if one of them fails. */
+async function closeAll([first, ...others]: readonly { close(): Promise<void> }[]): Promise<void> {
+  try {
+    await first?.close();
+  } finally {
+    if (others.length > 0) await closeAll(others);
+  }
+}
+
+function joined(
+  { terminal, clock }: CommandHost,
+  config: LoadedConfig,
+  { notes = true }: InterposerOptions,
+  signal: AbortSignal,
+): Promise<ClusterWorker> {
+  const warn = (line: string) => void terminal.write(`warning: ${line}\n`);
+  const note = (line: string) => void terminal.write(`${line}\n`);
+  return ClusterWorker.join(config, { clock, signal, warn, note: notes ? note : undefined });
+}
+
 async function openInterposer(
   { terminal, clock }: CommandHost,
-  { hierarchy }: LoadedConfig,
+  hierarchy: HierarchyOptions,
   { root, farm, alias, record, replay, at }: InterposerOptions,
   signal: AbortSignal,
 ): Promise<Interposer> {
@@ -200,10 +236,11 @@ async function servedConfig({
 
 /**
  * The path below which programs find the objects of a source that is no directory: the name of the bucket and
- * the prefix, below `/tiered`. Undefined for a directory, whose files are where they are.
+ * the prefix, below `/tiered`. Undefined for a directory, whose files are where they are; in a cluster they
+ * are not, since programs that read them there would get nothing from other workers.
  */
 function defaultRoot(source: StorageDriver): string | undefined {
-  if (directoryOf(source) !== undefined) return undefined;
+  if (directoryOf(source) !== undefined && source.peerReads === undefined) return undefined;
   const [, scheme = '', rest = source.name] = /^(\w+):\/\/(.*)$/s.exec(source.location ?? '') ?? [];
   const names = rest.split('/').filter((name) => !['', '.', '..'].includes(name));
   // Of a server's URL, the host says nothing of the data.

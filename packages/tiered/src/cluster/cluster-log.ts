@@ -1,0 +1,81 @@
+import type { Cluster, Member } from '@tiered/cluster';
+import { ERROR_CODES, isTieredError, type Clock } from '@tiered/core';
+import { countOf } from '../words.js';
+
+/** Milliseconds for which the same line is not repeated. */
+const QUIET_MS = 600_000;
+/** Lines in that time: workers that come and go all the time are told of a few times. */
+const MOST_LINES = 20;
+
+/** Where lines go. */
+export interface ClusterLogTargets {
+  /** What makes reads slower. */
+  readonly warn: (line: string) => void;
+  /** Who came and went. Default: nobody is told. */
+  readonly note?: ((line: string) => void) | undefined;
+}
+
+/**
+ * Tells people what happens in a cluster: who came and went, which peer is left alone, whether the registry
+ * can be reached. Lines hold ranks, and codes of errors with what they mean.
+ */
+export function logCluster(
+  cluster: Cluster,
+  name: string,
+  clock: Clock,
+  { warn, note }: ClusterLogTargets,
+): void {
+  const toldAt = new Map<string, number>();
+  const told: number[] = [];
+  const tell = (what: string, line: string, to = warn) => {
+    const now = clock.now();
+    while (now - (told[0] ?? now) >= QUIET_MS) told.shift();
+    if (told.length >= MOST_LINES || now - (toldAt.get(what) ?? -Infinity) < QUIET_MS) return;
+    told.push(now);
+    toldAt.set(what, now);
+    to(`cluster ${name}: ${line}.`);
+  };
+  let ranks = ranksIn(cluster.members);
+  cluster.on('members', (members) => {
+    const before = ranks;
+    ranks = ranksIn(members);
+    const came = ranks.filter((rank) => !before.includes(rank));
+    const went = before.filter((rank) => !ranks.includes(rank));
+    if (note === undefined || came.length + went.length === 0) return;
+    const changes = [...workersText('came', came), ...workersText('went', went)].join(', ');
+    tell(
+      `${changes} ${ranks.join()}`,
+      `${changes}; ${countOf(ranks.length + 1, 'worker is', 'workers are')} there`,
+      note,
+    );
+  });
+  cluster.on('peerOut', ({ rank, error }) =>
+    tell(
+      `out ${rank}`,
+      `worker ${rank} is left alone for a while (${meaning(error)}), and the source is read`,
+    ),
+  );
+  cluster.on('registryLost', ({ error }) =>
+    tell(
+      'lost',
+      `the registry cannot be reached (${meaning(error)}); all go on with the workers that they know`,
+    ),
+  );
+  cluster.on('registryFound', () => {
+    if (note !== undefined) tell('found', 'the registry can be reached again', note);
+  });
+}
+
+function ranksIn(members: readonly Member[]): readonly number[] {
+  return members.map(({ rank }) => rank).sort((a, b) => a - b);
+}
+
+function workersText(verb: string, ranks: readonly number[]): string[] {
+  if (ranks.length === 0) return [];
+  return [`${ranks.length === 1 ? 'worker' : 'workers'} ${ranks.join(', ')} ${verb}`];
+}
+
+/** The part of an error that cannot hold a secret. */
+function meaning(error: unknown): string {
+  return isTieredError(error) ? `${error.code}: ${ERROR_CODES[error.code]}` : 'an error without a code';
+}

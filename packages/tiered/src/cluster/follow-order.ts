@@ -1,0 +1,55 @@
+import type { Cluster } from '@tiered/cluster';
+import type { ClusterPlanSettings } from '@tiered/config';
+import type { Clock, Hierarchy } from '@tiered/core';
+import { followPlan, planOfRanks, type RankReads } from '@tiered/loader/internal';
+import type { Sampler } from '@tiered/prefetch/sampling';
+import type { PlanFollower } from '@tiered/tiering';
+import { keysIn } from '../cli/shared/look.js';
+import { samplerOf } from '../cli/shared/plan.js';
+
+/** What the order of all workers is followed with. */
+export interface FollowedOrder {
+  readonly plan: ClusterPlanSettings;
+  /** The number of workers. */
+  readonly ranks: number;
+  readonly cluster: Cluster;
+  readonly policy: PlanFollower;
+  readonly clock: Clock;
+  /** Ends the wait for the others, and the filling. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Has a hierarchy keep what all workers together plan to keep. Each object is a sample; samples are numbered
+ * in the order of their keys, as `tiered warmup` numbers them.
+ */
+export async function followOrder(
+  hierarchy: Hierarchy,
+  { plan, ranks, cluster, policy, clock, signal }: FollowedOrder,
+): ReturnType<typeof followPlan> {
+  const keys = await keysIn(hierarchy, () => true);
+  const { namespace } = hierarchy;
+  const { sampler: name, seed, epochs, batchSize, dropLast = false } = plan;
+  const training = { seed, epochs, dropLast, workers: ranks, worker: cluster.rank, torch: name === 'torch' };
+  const options = batchSize === undefined ? training : { ...training, batchSize };
+  const sampler = samplerOf(keys.length, options);
+  const ids = Int32Array.from(keys, (key) => namespace.find(key));
+  const reads = readsOfAll(sampler, ids, clock, signal);
+  const planned = await planOfRanks({ hierarchy, ids, ranks, reads, cluster, signal });
+  return followPlan(hierarchy, planned, { policy, signal });
+}
+
+/** What all workers read, by the numbers of objects in the namespace. */
+async function* readsOfAll(
+  sampler: Sampler,
+  ids: Int32Array,
+  clock: Clock,
+  signal: AbortSignal,
+): AsyncGenerator<RankReads, void, undefined> {
+  for (let epoch = 0; epoch < sampler.epochs; epoch++)
+    for (let rank = 0; rank < sampler.workers; rank++) {
+      await clock.turn();
+      signal.throwIfAborted();
+      yield { rank, ids: Int32Array.from(sampler.epoch(rank, epoch), (sample) => ids[sample] ?? 0) };
+    }
+}

@@ -64,6 +64,13 @@ describe('batches alone', () => {
     expect(await readOnly(pieces)).toEqual({ said: ['right', code, 'right'], asked: ONCE });
   });
 
+  it('[O10] say of no object that it is missing where the endpoint is', async () => {
+    const endpoint = await answering((_, response) => response.writeHead(404).end());
+    const driver = await driverOn(endpoint, { batches: 'only' });
+    const outcomes = await driver.readMany([{ key: 'a', offset: 0, target: new Uint8Array(1) }], {});
+    expect(outcomes).toMatchObject([{ error: { code: 'TIERED_UNSUPPORTED', cause: { status: 404 } } }]);
+  });
+
   it('[O10] say what failed of all that did not come', async () => {
     const cut = await entry('b');
     const { said } = await readOnly([await entry('a'), cut.subarray(0, cut.byteLength - 600)]);

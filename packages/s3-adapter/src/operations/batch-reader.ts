@@ -106,7 +106,7 @@ export class BatchReader {
     try {
       await this.#client.once(signal, () => this.#client.send(request, answer, signal));
     } catch (error) {
-      failure = error;
+      failure = ofBatches(error);
       // An endpoint, or a proxy before it, that does not take such a request will not take the next one.
       if (error instanceof Failure && error.details.status !== undefined && error.details.retryable !== true)
         this.#isRefused = true;
@@ -115,6 +115,13 @@ export class BatchReader {
     }
     return { served: answer.served, failures: answer.failures, failure };
   }
+}
+
+/** A whole answer of 404 says nothing of the objects: there is no such endpoint. */
+function ofBatches(error: unknown): unknown {
+  if (!(error instanceof Failure) || error.details.means !== 'TIERED_NOT_FOUND') return error;
+  const advice = 'the endpoint gives no batches; check it';
+  return new Failure({ ...error.details, means: 'TIERED_UNSUPPORTED', advice });
 }
 
 function requestFor(batch: readonly BatchRead[], withSums: boolean): S3Request {

@@ -116,10 +116,11 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     this.#options = options;
     this.#transport = transport;
     this.#hashOf = hashOf;
-    const { registry, ttlMs, goneAfterMs, clock } = options;
+    const { registry, size = Infinity, ttlMs, goneAfterMs, clock } = options;
     this.#members = new Members({
       registry,
       owner: randomUUID(),
+      size,
       ttlMs,
       goneAfterMs,
       clock,

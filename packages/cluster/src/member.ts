@@ -5,7 +5,7 @@ export const memberRecord = z.object({
   /** The number of the worker, from 0. */
   rank: z.number().int().min(0),
   /** Where it serves others: `http://HOST:PORT`. Empty while it does not. */
-  url: z.string().max(2048),
+  url: z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(2048)]),
   /** Whether it keeps objects for others. */
   share: z.boolean(),
   /** The plan that it follows; empty without one. Undefined for a member of a list, which does not say. */

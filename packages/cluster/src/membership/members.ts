@@ -26,6 +26,8 @@ export interface MembersParts {
   readonly registry: Registry;
   /** This process. */
   readonly owner: string;
+  /** The number of workers, if it is fixed; else Infinity. */
+  readonly size: number;
   readonly ttlMs: number;
   /** Milliseconds after which a worker without a record counts as gone for good. */
   readonly goneAfterMs: number;
@@ -49,6 +51,8 @@ export class Members {
   #wake: () => void = () => undefined;
   #own: MemberRecord | undefined;
   #isLost = false;
+  /** Until then, others may yet put again what the registry has forgotten. */
+  #forgottenUntil = -Infinity;
   #hintMs = HINTS_MS;
   #running: Promise<void> | undefined;
   #stopWatching: (() => void) | undefined;
@@ -70,8 +74,9 @@ export class Members {
   /**
    * Takes a rank, and learns who is there.
    * @param rank Undefined: the lowest one that is free.
-   * @throws TieredError `TIERED_CONFIG_INVALID` if others agree on something else, or if another worker keeps
-   * the rank for as long as a record lives; `TIERED_UNAVAILABLE` if the registry cannot be reached.
+   * @throws TieredError `TIERED_CONFIG_INVALID` if others agree on something else, or if other workers keep
+   * the rank, or all ranks, for as long as a record lives; `TIERED_UNAVAILABLE` if the registry cannot be
+   * reached.
    */
   async join(
     record: Omit<MemberRecord, 'rank'>,
@@ -82,7 +87,7 @@ export class Members {
     await registry.open({ signal });
     await this.#look(signal);
     for (const other of this.#others.values()) if (other.rank !== rank) assertAgreed(record.agreed, other);
-    await (rank === undefined ? this.#takeFree(record, signal) : this.#takeRank({ ...record, rank }, signal));
+    await this.#takeRank(record, rank, signal);
     await this.#look(signal);
     this.#stopWatching = registry.watch(() => this.#wake());
     this.#running = this.#run();
@@ -106,19 +111,29 @@ export class Members {
     await registry.close();
   }
 
-  async #takeFree(record: Omit<MemberRecord, 'rank'>, signal: AbortSignal | undefined): Promise<void> {
-    for (let rank = 0; ; rank++)
-      if (!this.#others.has(rank) && (await this.#take({ ...record, rank }, signal))) return;
+  /** A worker that was killed holds its rank until its record has expired. */
+  async #takeRank(
+    record: Omit<MemberRecord, 'rank'>,
+    rank: number | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const { clock, ttlMs, size } = this.#parts;
+    for (const until = clock.now() + 2 * ttlMs; ;) {
+      for (const one of rank === undefined ? this.#free() : [rank])
+        if (await this.#take({ ...record, rank: one }, signal)) return;
+      if (clock.now() >= until)
+        throw rank === undefined
+          ? configError('size', 'more workers than there are, as all ranks are taken', size)
+          : configError('rank', 'one that no other worker has', rank);
+      await clock.sleep(ttlMs / RENEWALS, signal);
+      await this.#look(signal);
+    }
   }
 
-  /** A worker that was killed holds its rank until its record has expired. */
-  async #takeRank(record: MemberRecord, signal: AbortSignal | undefined): Promise<void> {
-    const { clock, ttlMs } = this.#parts;
-    for (const until = clock.now() + 2 * ttlMs; ;) {
-      if (await this.#take(record, signal)) return;
-      if (clock.now() >= until) throw configError('rank', 'one that no other worker has', record.rank);
-      await clock.sleep(ttlMs / RENEWALS, signal);
-    }
+  /** The ranks that nobody has, as far as is known, from the lowest on. */
+  *#free(): Generator<number> {
+    for (let rank = 0; rank < this.#parts.size; rank++)
+      if (this.#others.get(rank)?.isThere !== true) yield rank;
   }
 
   async #take(record: MemberRecord, signal: AbortSignal | undefined): Promise<boolean> {
@@ -134,8 +149,9 @@ export class Members {
     const { signal } = this.#ended;
     for (let renewAt = clock.now() + ttlMs / RENEWALS; !signal.aborted;) {
       const isHinted = await this.#hint(renewAt - clock.now());
-      // Many hints are one look.
-      if (isHinted) await clock.sleep(this.#hintMs, signal, { background: true }).catch(() => undefined);
+      // Many hints are one look. The renewal is in time all the same.
+      const lookInMs = Math.min(this.#hintMs, renewAt - clock.now());
+      if (isHinted) await clock.sleep(lookInMs, signal, { background: true }).catch(() => undefined);
       if (signal.aborted) return;
       const isDue = clock.now() >= renewAt;
       if (isDue) renewAt = clock.now() + ttlMs / RENEWALS;
@@ -154,9 +170,10 @@ export class Members {
   async #renew(isDue: boolean, signal: AbortSignal): Promise<void> {
     const { onRegistry } = this.#parts;
     try {
+      // Before the record is put again, so that one that the registry has forgotten is missed.
+      await this.#look(signal);
       if (isDue && this.#own !== undefined && !(await this.#take(this.#own, signal)))
         throw replaced(this.rank);
-      await this.#look(signal);
       if (this.#isLost) onRegistry(undefined);
       this.#isLost = false;
     } catch (error) {
@@ -173,8 +190,10 @@ export class Members {
     const now = clock.now();
     const entries = await registry.all({ signal });
     const seen = membersIn(entries, now);
-    // A registry that has lost this record has lost those of others as well, who will put them again.
-    const hasForgotten = this.#own !== undefined && !entries.some((entry) => entry.owner === owner);
+    // A registry that has lost this record has lost those of others as well. All put them again in time.
+    if (this.#own !== undefined && !entries.some((entry) => entry.owner === owner))
+      this.#forgottenUntil = now + ttlMs;
+    const hasForgotten = now < this.#forgottenUntil;
     for (const [rank, known] of this.#others)
       if (!seen.has(rank) && now - known.seenAt < goneAfterMs)
         seen.set(rank, { ...known, isThere: known.isThere && hasForgotten });

@@ -1,0 +1,110 @@
+import { loadChecksum } from '@tiered/core/internal';
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { MovedHomes, type HashOf, type Homes } from '../src/homes/homes.js';
+import { PlanHomes } from '../src/homes/plan-homes.js';
+import { RendezvousHomes } from '../src/homes/rendezvous.js';
+
+const KEYS = Array.from({ length: 4_000 }, (_, i) => `train/n${i % 10}/image-${i}.jpg`);
+
+let hashOf: HashOf;
+
+beforeAll(async () => {
+  const checksum = await loadChecksum();
+  hashOf = (key) => checksum.text(key);
+});
+
+const upTo = (count: number) => Array.from({ length: count }, (_, rank) => rank);
+const homesOf = (homes: Homes) => KEYS.map((key) => homes.of(key).at(-1));
+
+function spread(homes: Homes): Map<number | undefined, number> {
+  const counts = new Map<number | undefined, number>();
+  for (const home of homesOf(homes)) counts.set(home, (counts.get(home) ?? 0) + 1);
+  return counts;
+}
+
+const someRanks = fc.uniqueArray(fc.nat(2_000), { minLength: 1, maxLength: 12 });
+
+describe('homes by hashing', () => {
+  it('[Z5] are the same on all workers, in whatever order they have heard of each other', () => {
+    fc.assert(
+      fc.property(someRanks, fc.string(), (ranks, key) => {
+        const [one, other] = [ranks, ranks.toReversed()].map((list) => new RendezvousHomes(list, hashOf));
+        expect(other?.of(key)).toEqual(one?.of(key));
+        expect(ranks).toContain(one?.of(key)[0]);
+      }),
+    );
+  });
+
+  it('[Z5] are spread evenly, whatever the ranks', () => {
+    for (const ranks of [upTo(2), upTo(7), upTo(16), [3, 1_000, 4_096, 65_536]]) {
+      const counts = spread(new RendezvousHomes(ranks, hashOf));
+      const even = KEYS.length / ranks.length;
+      // Within six standard deviations of a fair draw.
+      const most = 6 * Math.sqrt(even);
+      for (const rank of ranks) expect(Math.abs((counts.get(rank) ?? 0) - even)).toBeLessThan(most);
+    }
+  });
+
+  it('[Z5] change for those objects alone that a worker gets or had', () => {
+    fc.assert(
+      fc.property(someRanks, fc.nat(2_000), (ranks, changed) => {
+        const others = ranks.filter((rank) => rank !== changed);
+        const [without, with_] = [others, [...others, changed]].map((list) =>
+          homesOf(new RendezvousHomes(list, hashOf)),
+        );
+        with_?.forEach((home, i) => {
+          if (home !== changed) expect(home).toBe(without?.[i]);
+        });
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('are nowhere without workers', () => {
+    expect(new RendezvousHomes([], hashOf).of('key')).toEqual([]);
+  });
+});
+
+describe('homes after a change', () => {
+  it('[Z5] are asked after the former one, which is asked once', () => {
+    const [before, after] = [new RendezvousHomes(upTo(4), hashOf), new RendezvousHomes(upTo(5), hashOf)];
+    const moved = new MovedHomes(before, after);
+    for (const key of KEYS) {
+      const [former, home] = [before.of(key)[0], after.of(key)[0]];
+      expect(moved.of(key)).toEqual(former === home ? [home] : [former, home]);
+    }
+  });
+});
+
+describe('homes by plan', () => {
+  const holders = [
+    [
+      { worker: 3, level: 0 },
+      { worker: 1, level: 1 },
+    ],
+    [],
+    [
+      { worker: 0, level: 1 },
+      { worker: 2, level: 1 },
+      { worker: 5, level: 1 },
+    ],
+  ];
+  const planOf = (sample: number | undefined) =>
+    new PlanHomes({ plan: { holders: (at) => holders[at] ?? [] }, sampleOf: () => sample }, hashOf);
+
+  it('[Z5] are with one that keeps the sample on its fastest level', () => {
+    expect(planOf(0).of('key')).toEqual([3]);
+  });
+
+  it('are nowhere for what nobody keeps, and for objects that are in no plan', () => {
+    expect(planOf(1).of('key')).toEqual([]);
+    expect(planOf(undefined).of('key')).toEqual([]);
+  });
+
+  it('[Z5] are shared by all that keep the sample alike', () => {
+    const counts = spread(planOf(2));
+    expect([...counts.keys()].sort()).toEqual([0, 2, 5]);
+    expect(Math.min(...counts.values())).toBeGreaterThan(KEYS.length / 4);
+  });
+});

@@ -14,7 +14,7 @@ const DEADLINE_MS = 60_000;
 /** The first pause of a peer that is left alone. */
 const PAUSE_MS = 1_000;
 /** All objects are to be kept by the broken one. */
-const PLAN = { plan: { holders: () => [{ worker: 0, level: 0 }] }, sampleOf: () => 0 };
+const PLAN = { homes: Uint16Array.of(0), sampleOf: () => 0 };
 
 /** A worker that has no tiers, and whose only peer is broken. */
 async function withBrokenPeer(answer: Answer) {

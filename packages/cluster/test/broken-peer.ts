@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import type { MemoryRecords } from '../src/registry/memory-registry.js';
 
 /** A request for a batch, on its way to a broken peer. */
-export interface Asked {
+interface Asked {
   readonly response: ServerResponse;
   /** The keys that it asks for. */
   readonly keys: readonly string[];

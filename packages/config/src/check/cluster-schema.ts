@@ -95,7 +95,7 @@ const registry = z
   .meta({
     title: 'Registry',
     description:
-      'Who is there: sqlite, a file of this user and machine; torch, WORLD_SIZE workers at TIERED_PEERS, such as ' +
+      'The list of who is there: sqlite, a file of this user and machine; torch, WORLD_SIZE workers at TIERED_PEERS, such as ' +
       'worker-{rank}.training:9440; or a mapping with sqlite, nats or peers. Default: sqlite.',
   });
 
@@ -133,7 +133,7 @@ export const cluster = group('the workers of a training, such as { name: imagene
     .regex(/^[\w-]{1,64}$|\$\{/, expected('1 to 64 letters, digits, "_" and "-"'))
     .meta({
       title: 'Name',
-      description: 'What the workers of one cluster call it: letters, digits, _ and -.',
+      description: 'The same for all workers of one cluster: letters, digits, _ and -.',
     }),
   registry: registry.optional(),
   rank: wholeNumberOrText(0, {

@@ -78,7 +78,7 @@ function openedText({ opens, redirected, sourceBytes, copyBytes, most }: Interpo
 }
 
 function sourceText(
-  { sourceBytes, hierarchy: { source, tiers, placement } }: InterposerStats,
+  { sourceBytes, hierarchy: { source, peers, tiers, placement } }: InterposerStats,
   { isImaginary }: About,
 ): string {
   const held = tiers.reduce((sum, { usedBytes }) => sum + usedBytes, 0);
@@ -86,9 +86,10 @@ function sourceText(
     placement.fetching === 0 ? '' : `, and ${formatBytes(placement.fetchingBytes)} more were on their way`;
   const copied = formatBytes(source.readBytes);
   const requests = countOf(source.reads, 'request');
+  const others = peers === undefined ? '' : `, and other workers gave ${formatBytes(peers.readBytes)}`;
   // Below a root that is not there, the daemon alone reads the source, and the spool keeps some of it.
   return isImaginary
-    ? `The source gave ${copied} in ${requests}. Tiers hold ${formatBytes(held)} now${coming}.`
+    ? `The source gave ${copied} in ${requests}${others}. Tiers hold ${formatBytes(held)} now${coming}.`
     : `Programs read at most ${formatBytes(sourceBytes)} from the source, and ${copied} ` +
         `were copied to tiers in ${requests}. They hold ${formatBytes(held)} now${coming}.`;
 }

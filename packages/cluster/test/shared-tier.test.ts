@@ -124,4 +124,18 @@ describe('a tier that nodes share', () => {
     expect(one.driver.metrics()).toMatchObject({ written: 0, faults: 0, isAsked: true });
     expect(one.driver.metrics().dropped).toBe(one.driver.metrics().misses);
   });
+
+  it('[Z8] has each chunk fetched once for all readers of a node', async () => {
+    const one = await node(await sourceOf(OBJECTS), { tier: new MemoryDriver({ name: 'shared' }) });
+    const [key = '', bytes = new Uint8Array()] = [...OBJECTS][0] ?? [];
+    const { version } = await one.driver.stat(key, {});
+    const piece = 500;
+    const aborted = one.driver.read(key, { offset: 0, length: piece, version, signal: AbortSignal.abort() });
+    await expect(aborted).rejects.toMatchObject({ name: 'AbortError' });
+    const offsets = Array.from({ length: Math.ceil(bytes.byteLength / piece) }, (_, at) => at * piece);
+    const reads = offsets.map((offset) => one.driver.read(key, { offset, length: piece, version }));
+    for (const [at, read] of (await Promise.all(reads)).entries())
+      expect(Buffer.compare(read, bytes.subarray(at * piece, (at + 1) * piece)), `piece ${at}`).toBe(0);
+    expect(one.sourceBytes()).toBe(bytes.byteLength);
+  });
 });

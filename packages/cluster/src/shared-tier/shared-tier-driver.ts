@@ -13,7 +13,15 @@ import {
   type ReadIntoOptions,
   type ReadOptions,
 } from '@tiered/core/driver';
-import { assertCounts, closeFor, identityOf, memoryFor, openFor, TierHealth } from '@tiered/core/internal';
+import {
+  assertCounts,
+  closeFor,
+  identityOf,
+  memoryFor,
+  openFor,
+  raceAbort,
+  TierHealth,
+} from '@tiered/core/internal';
 import { SharedCopies, type ChunkRef } from './shared-copies.js';
 
 /** Options of `SharedTierDriver`. */
@@ -67,6 +75,8 @@ export class SharedTierDriver extends InterceptingDriver {
   readonly #health: TierHealth;
   readonly #closing = new AbortController();
   readonly #writing = new Set<Promise<void>>();
+  /** Chunks on their way from the source to the tier, by their names. */
+  readonly #fetching = new Map<string, Promise<Uint8Array>>();
   readonly #counts = { hits: 0, misses: 0, written: 0, dropped: 0, faults: 0 };
   #copies: Promise<SharedCopies> | undefined;
   #waitingBytes = 0;
@@ -97,6 +107,8 @@ export class SharedTierDriver extends InterceptingDriver {
   override async close(): Promise<void> {
     await Promise.all(this.#writing);
     this.#closing.abort(new Error('The driver is closed.'));
+    // Those that nobody waits for any more.
+    await Promise.allSettled(this.#fetching.values());
     if (this.#copies !== undefined) await closeFor(this, this.#tier);
     await super.close();
   }
@@ -114,10 +126,13 @@ export class SharedTierDriver extends InterceptingDriver {
     const first = Math.floor(offset / this.#chunk);
     const last = Math.floor((offset + target.byteLength - 1) / this.#chunk);
     const refs = Array.from({ length: last - first + 1 }, (_, at) => ({ key, version, index: first + at }));
-    const found = await this.#found(refs, signal);
+    const found = await this.#found(
+      refs.filter((ref) => !this.#fetching.has(nameOf(ref))),
+      signal,
+    );
     let filled = 0;
-    for (const [at, ref] of refs.entries()) {
-      const bytes = found[at] ?? (await this.#fetched(ref, signal));
+    for (const ref of refs) {
+      const bytes = found.get(ref) ?? (await this.#fetched(ref, signal));
       const from = Math.max(0, offset - ref.index * this.#chunk);
       const wanted = bytes.subarray(from, from + target.byteLength - filled);
       target.set(wanted, filled);
@@ -136,31 +151,52 @@ export class SharedTierDriver extends InterceptingDriver {
   async #found(
     refs: readonly ChunkRef[],
     signal: AbortSignal | undefined,
-  ): Promise<readonly (Uint8Array | undefined)[]> {
+  ): Promise<ReadonlyMap<ChunkRef, Uint8Array>> {
+    const found = new Map<ChunkRef, Uint8Array>();
+    if (refs.length === 0) return found;
     try {
-      const found = await (await this.#opened()).read(refs, this.#chunk, signal);
+      const all = await (await this.#opened()).read(refs, this.#chunk, signal);
+      for (const [at, bytes] of all.entries()) {
+        const ref = refs[at];
+        if (ref !== undefined && bytes !== undefined) found.set(ref, bytes);
+      }
       this.#health.succeeded();
-      const hits = found.filter((bytes) => bytes !== undefined).length;
-      this.#counts.hits += hits;
-      this.#counts.misses += refs.length - hits;
-      return found;
+      this.#counts.hits += found.size;
+      this.#counts.misses += refs.length - found.size;
     } catch (error) {
       if (signal?.aborted === true) throw error;
       this.#failed(error);
-      return [];
+    }
+    return found;
+  }
+
+  /** Brings a chunk from the source, once for all who want it until the tier has it. */
+  #fetched(ref: ChunkRef, signal: AbortSignal | undefined): Promise<Uint8Array> {
+    const name = nameOf(ref);
+    const fetching = this.#fetching.get(name) ?? this.#fetch(ref);
+    this.#fetching.set(name, fetching);
+    // Its readers may all have gone.
+    fetching.catch(() => undefined);
+    return raceAbort(fetching, signal);
+  }
+
+  async #fetch(ref: ChunkRef): Promise<Uint8Array> {
+    const { key, version, index } = ref;
+    const done = () => this.#fetching.delete(nameOf(ref));
+    try {
+      const options = { offset: index * this.#chunk, length: this.#chunk, version };
+      const bytes = await this.inner.read(key, { ...options, signal: this.#closing.signal });
+      void this.#keep(ref, bytes).then(done);
+      return bytes;
+    } catch (error) {
+      done();
+      throw error;
     }
   }
 
-  async #fetched(ref: ChunkRef, signal: AbortSignal | undefined): Promise<Uint8Array> {
-    const { key, version, index } = ref;
-    const options = { offset: index * this.#chunk, length: this.#chunk, version, signal };
-    const bytes = await this.inner.read(key, options);
-    if (bytes.byteLength > 0) this.#keep(ref, bytes);
-    return bytes;
-  }
-
   /** Writes a chunk for the others, beside the reads. */
-  #keep(ref: ChunkRef, bytes: Uint8Array): void {
+  async #keep(ref: ChunkRef, bytes: Uint8Array): Promise<void> {
+    if (bytes.byteLength === 0) return;
     if (this.#waitingBytes + bytes.byteLength > this.#writeMemory || !this.#health.inService) {
       this.#counts.dropped += 1;
       return;
@@ -171,6 +207,7 @@ export class SharedTierDriver extends InterceptingDriver {
       this.#writing.delete(writing);
     });
     this.#writing.add(writing);
+    await writing;
   }
 
   async #write(ref: ChunkRef, bytes: Uint8Array): Promise<void> {
@@ -201,4 +238,8 @@ export class SharedTierDriver extends InterceptingDriver {
     this.#counts.faults += 1;
     this.#health.failed();
   }
+}
+
+function nameOf({ key, version, index }: ChunkRef): string {
+  return JSON.stringify([key, version, index]);
 }

@@ -139,7 +139,8 @@ export class Members {
   async #take(record: MemberRecord, signal: AbortSignal | undefined): Promise<boolean> {
     const { registry, owner, ttlMs } = this.#parts;
     const isTaken = await registry.put({ slot: slotOf(record.rank), owner, record }, { ttlMs, signal });
-    if (isTaken) this.#own = record;
+    // A renewal is of what the worker said when it began. It may have said something else meanwhile.
+    if (isTaken) this.#own ??= record;
     return isTaken;
   }
 

@@ -1,5 +1,5 @@
 import { loadChecksum } from '@tiered/core/internal';
-import { someBytes } from '@tiered/core/testing';
+import { FaultDriver, someBytes } from '@tiered/core/testing';
 import type { ReadEntry } from 'tar/read-entry';
 import { list } from 'tar/list';
 import { describe, expect, it } from 'vitest';
@@ -68,6 +68,19 @@ describe('the checksums of a batch', () => {
       checksum.bytes(bytes ?? new Uint8Array()).toString(16),
     );
     expect(sums).toEqual([...expected, undefined]);
+  });
+
+  it('[X1] come with what can be read, also where the source fails for an object before', async () => {
+    const rules = [{ key: /^a$/, operations: ['read', 'readInto'], fault: { kind: 'fail' } }] as const;
+    const source = new FaultDriver(await sourceOf(OBJECTS), { rules });
+    const gateway = await gatewayOn(await onSource(source));
+    const items = [{ objname: 'a' }, { objname: LONG }];
+    const asked = { headers: { ...ASKED.headers, 'x-tiered-sums': '1' } };
+    const { body } = await batchOf(gateway, items, { onob: true }, asked);
+    expect(await commentsOf(body)).toMatchObject([
+      ['__404__/a', '503'],
+      [LONG, expect.stringMatching(/^".*" [0-9a-f]+$/)],
+    ]);
   });
 });
 

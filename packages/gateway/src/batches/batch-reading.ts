@@ -106,16 +106,14 @@ export class BatchReading implements OpenObject {
     const { keepsOn, withEtags } = this.#request;
     let first: Uint8Array | undefined;
     try {
-      first = await entry.next();
+      first = await this.#firstOf(entry);
     } catch (error) {
-      if (!keepsOn || !isOfItem(error)) throw error;
+      if (!keepsOn || !this.#isOfItem(error)) throw error;
       const comment = withEtags ? String(error.status) : undefined;
       yield headerOf({ path: `${MISSING}/${name}`, size: 0, mtime: modifiedOf({}), comment });
       return;
     }
     const { object, length } = await entry.found;
-    if (first !== undefined && this.#checksum !== undefined && length <= SMALL)
-      first = await gathered(entry, first, length);
     const header = headerOf({
       path: name,
       size: length,
@@ -126,6 +124,22 @@ export class BatchReading implements OpenObject {
     if (first === undefined) yield header;
     else if (length <= LEAST_PIECE) yield Buffer.concat([header, first, paddingOf(length)]);
     else yield* this.#sendLarge(entry, [header, first], paddingOf(length));
+  }
+
+  /** The first bytes of an entry: all of them, if they are to have a checksum. */
+  async #firstOf(entry: BatchEntry): Promise<Uint8Array | undefined> {
+    const first = await entry.next();
+    const { length } = await entry.found;
+    if (first === undefined || this.#checksum === undefined || length > SMALL) return first;
+    return gathered(entry, first, length);
+  }
+
+  /**
+   * Whether an error is of one item alone. For a client that asks for checksums every failure of a storage
+   * is: it takes an entry for no more than its status says, and would be left without all the others.
+   */
+  #isOfItem(error: unknown): error is S3Error {
+    return error instanceof S3Error && (this.#request.withSums || OF_ITEM.includes(error.status));
   }
 
   /** The ETag, and behind it the checksum, if the bytes are all there. */
@@ -159,8 +173,4 @@ async function gathered(entry: BatchEntry, first: Uint8Array, length: number): P
     filled += piece.byteLength;
   }
   return bytes;
-}
-
-function isOfItem(error: unknown): error is S3Error {
-  return error instanceof S3Error && OF_ITEM.includes(error.status);
 }

@@ -86,7 +86,8 @@ const registry = z
           .min(1, expected(`a list: ${A_URL}`))
           .meta({
             title: 'Peers',
-            description: 'The URLs under which the workers serve: the first one is that of rank 0. Goes with rank.',
+            description:
+              'The URLs under which the workers serve: the first one is that of rank 0. Goes with rank.',
           }),
       }),
     ],

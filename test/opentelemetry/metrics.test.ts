@@ -2,8 +2,10 @@ import { metrics } from '@opentelemetry/api';
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http';
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
-import { MemoryDriver, type HierarchyStats } from '@tiered/core';
-import { observeHierarchy, observePrefetcher } from '@tiered/opentelemetry';
+import { Cluster } from '@tiered/cluster';
+import { MemoryRecords, MemoryRegistry } from '@tiered/cluster/registry';
+import { MemoryDriver, systemClock, type HierarchyStats } from '@tiered/core';
+import { observeCluster, observeHierarchy, observePrefetcher } from '@tiered/opentelemetry';
 import { PlacementHandler, lru } from '@tiered/tiering';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -253,5 +255,74 @@ describe('observePrefetcher', () => {
     expect(stats.stallMs).toBeGreaterThan(0);
     expect(readMs).toBeGreaterThan(0);
     stop();
+  });
+});
+
+describe('observeCluster', () => {
+  /** A worker of two that know each other. */
+  const joined = async (records: MemoryRecords, rank: number) => {
+    const cluster = await Cluster.join({ registry: new MemoryRegistry(records), rank, size: 2 });
+    onTestFinished(() => cluster.close());
+    return cluster;
+  };
+
+  const changed = (cluster: Cluster) =>
+    new Promise<void>((resolve) => cluster.once('members', () => resolve()));
+
+  it('[N2] gives a collector what a worker knows of the others', async () => {
+    const { meterProvider, collected } = await metered();
+    const { root, keys } = await files();
+    const records = new MemoryRecords(systemClock);
+    const [keeper, cluster] = [await joined(records, 0), await joined(records, 1)];
+    const kept = await hierarchyOver(root, { wrap: (driver) => keeper.source(driver) });
+    await trainOver(kept, keys);
+    await keeper.serve(kept);
+    const hierarchy = await hierarchyOver(root, { wrap: (driver) => cluster.source(driver) });
+    while (cluster.stats().perPeer.length === 0) await changed(cluster);
+    const stop = observeCluster(cluster, { meterProvider, name: 'train' });
+    const stopHierarchy = observeHierarchy(hierarchy, { meterProvider, name: 'train' });
+    await trainOver(hierarchy, keys);
+
+    const own = 'tiered.cluster.name=train tiered.cluster.rank=1';
+    const outcome = (what: string) => `${own} tiered.peer.outcome=${what}`;
+    const reason = (what: string) => `${own} tiered.peer.reason=${what}`;
+    const expected = (peers: number) => {
+      const { asked, inVain, preferred, late, members } = cluster.stats();
+      return {
+        'tiered.cluster.members': { [own]: members },
+        'tiered.cluster.peers': {
+          [`${own} tiered.peer.state=asked`]: peers,
+          [`${own} tiered.peer.state=left_alone`]: 0,
+        },
+        'tiered.cluster.peer_reads': {
+          [outcome('answered')]: asked.reads,
+          [outcome('missed')]: asked.missed,
+          [outcome('changed')]: asked.changed,
+          [outcome('damaged')]: asked.damaged,
+          [outcome('failed')]: asked.failed,
+        },
+        'tiered.cluster.source_reads': {
+          [reason('in_vain')]: inVain,
+          [reason('preferred')]: preferred,
+          [reason('late')]: late,
+        },
+      };
+    };
+    const { asked, peers } = cluster.stats();
+    expect(asked.reads).toBeGreaterThan(0);
+    const now = valuesOf(await collected());
+    expect(now).toMatchObject(expected(1));
+    const of = 'tiered.hierarchy.name=train';
+    expect(now).toMatchObject({
+      'tiered.peers.operations': { [of]: peers.reads },
+      'tiered.peers.io': { [of]: peers.bytes },
+    });
+
+    await keeper.close();
+    while (cluster.stats().perPeer.length > 0) await changed(cluster);
+    expect(cluster.stats().asked, 'of a worker that has left').toEqual(asked);
+    expect(valuesOf(await collected())).toMatchObject(expected(0));
+    stop();
+    stopHierarchy();
   });
 });

@@ -7,7 +7,7 @@ import { PlanHomes, type HomePlan } from './homes/plan-homes.js';
 import { RendezvousHomes } from './homes/rendezvous.js';
 import { Members, type Member } from './membership/members.js';
 import { checkedOptions, type CheckedOptions, type ClusterOptions } from './options.js';
-import { Peer, type PeerCounts } from './peers/peer.js';
+import { NO_COUNTS, Peer, sumOfCounts, type PeerCounts } from './peers/peer.js';
 import type { PeerModel } from './peers/peer-model.js';
 import { PeersDriver, type AskedPeer, type PeerReadCounts } from './peers/peers-driver.js';
 import { RoomOf } from './serving/room-of.js';
@@ -40,6 +40,9 @@ export interface ClusterStats extends PeerReadCounts {
   readonly rank: number;
   /** Workers that are there, with this one. */
   readonly members: number;
+  /** What came of asking peers, those included that have left or were replaced. */
+  readonly asked: PeerCounts;
+  /** The peers that are known now. */
   readonly perPeer: readonly PeerStats[];
 }
 
@@ -77,7 +80,9 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
   readonly #members: Members;
   readonly #peers = new Map<number, Peer>();
   /** Peers that were replaced or left, on their way to be closed. */
-  readonly #closing = new Set<Promise<void>>();
+  readonly #closing = new Map<Peer, Promise<void>>();
+  /** What came of asking those that are closed. */
+  #askedOfFormer = NO_COUNTS;
   /** Those of now, without the former ones. */
   #present: Homes | undefined;
   #homes: Homes = NOBODY;
@@ -254,11 +259,15 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     const nothing = { reads: 0, bytes: 0 };
     const none = { peers: nothing, source: nothing, inVain: 0, preferred: 0, late: 0 };
     const counts = this.#driver?.counts ?? none;
+    const peers = [...this.#peers.values()];
     return {
       ...counts,
       rank: this.rank,
       members: this.members.length + 1,
-      perPeer: [...this.#peers.values()].map((peer) => ({
+      asked: [...peers, ...this.#closing.keys()]
+        .map((peer) => peer.counts)
+        .reduce(sumOfCounts, this.#askedOfFormer),
+      perPeer: peers.map((peer) => ({
         rank: peer.rank,
         url: peer.url,
         isAsked: peer.isAsked,
@@ -286,7 +295,7 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     await this.#serving?.close();
     await this.#members.leave();
     for (const peer of this.#peers.values()) this.#drop(peer);
-    await Promise.all(this.#closing);
+    await Promise.all(this.#closing.values());
   }
 
   async #stopServing(): Promise<void> {
@@ -375,8 +384,11 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
 
   #drop(peer: Peer): void {
     this.#peers.delete(peer.rank);
-    const closing = peer.close().finally(() => this.#closing.delete(closing));
-    this.#closing.add(closing);
+    const closing = peer.close().finally(() => {
+      this.#closing.delete(peer);
+      this.#askedOfFormer = sumOfCounts(this.#askedOfFormer, peer.counts);
+    });
+    this.#closing.set(peer, closing);
   }
 }
 

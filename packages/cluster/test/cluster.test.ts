@@ -114,8 +114,11 @@ describe('a worker of a cluster', () => {
     const [gone, ...left] = await workers(3, { source: await sourceOf(OBJECTS) });
     if (gone === undefined) throw new Error('no worker');
     await Promise.all([gone, ...left].map((one) => readAll(one)));
+    const asked = left.map(({ cluster }) => cluster.stats().asked.reads);
     await gone.close();
     await Promise.all(left.map(({ cluster }) => knowing(cluster, 1)));
+    // What it gave is not forgotten.
+    expect(left.map(({ cluster }) => cluster.stats().asked.reads)).toEqual(asked);
     const before = sourceBytes(left);
     await Promise.all(left.map((one) => readAll(one)));
     expect(sourceBytes(left)).toBeGreaterThan(before);

@@ -4,4 +4,10 @@
  */
 export { instrumentTiered, type TieredOperation, type TracingOptions } from './traces/instrument.js';
 export { observeHierarchy, type HierarchyMetricsOptions } from './metrics/hierarchy.js';
+export {
+  observeCluster,
+  type ClusterFigures,
+  type ClusterMetricsOptions,
+  type ObservedCluster,
+} from './metrics/cluster.js';
 export { observePrefetcher, type PrefetcherMetricsOptions } from './metrics/prefetcher.js';

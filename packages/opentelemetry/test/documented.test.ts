@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { CLUSTER_METRICS } from '../src/metrics/cluster.js';
 import { HIERARCHY_METRICS } from '../src/metrics/hierarchy.js';
 import { PREFETCHER_METRICS } from '../src/metrics/prefetcher.js';
 
@@ -9,6 +10,7 @@ it('docs/observing.md has a row for each metric, with its unit', () => {
   const rows = [...page.matchAll(/^\| `(tiered\.[\w.]+)` \| `([^`]+)` \|/gm)].map(
     ([, name, unit]) => `${name} ${unit}`,
   );
-  const metrics = [...HIERARCHY_METRICS, ...PREFETCHER_METRICS].map(({ name, unit }) => `${name} ${unit}`);
+  const tables = [HIERARCHY_METRICS, CLUSTER_METRICS, PREFETCHER_METRICS];
+  const metrics = tables.flatMap((table) => table.map(({ name, unit }) => `${name} ${unit}`));
   expect(rows).toEqual(metrics);
 });

@@ -22,6 +22,21 @@ export interface PeerCounts {
   readonly failed: number;
 }
 
+/** What came of no read. */
+export const NO_COUNTS: PeerCounts = { reads: 0, bytes: 0, missed: 0, changed: 0, damaged: 0, failed: 0 };
+
+/** What came of the reads of two. */
+export function sumOfCounts(one: PeerCounts, other: PeerCounts): PeerCounts {
+  return {
+    reads: one.reads + other.reads,
+    bytes: one.bytes + other.bytes,
+    missed: one.missed + other.missed,
+    changed: one.changed + other.changed,
+    damaged: one.damaged + other.damaged,
+    failed: one.failed + other.failed,
+  };
+}
+
 /** What a peer is made of. */
 export interface PeerOptions {
   readonly rank: number;
@@ -57,7 +72,7 @@ export class Peer {
    * two workers that fetch for each other could wait in a circle.
    */
   readonly #formerReads: GatheredReads;
-  readonly #counts = { reads: 0, bytes: 0, missed: 0, changed: 0, damaged: 0, failed: 0 };
+  readonly #counts = { ...NO_COUNTS };
   readonly #opening: Promise<void>;
   #probe: Promise<unknown> | undefined;
   #underWay = 0;

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { formatBytes, systemClock } from '@tiered/core';
-import { BYTES, EPOCHS, OBJECTS, type WorkerTask, type WorkerTold } from './task.js';
+import { BYTES, EPOCHS, OBJECTS, type WorkerAsked, type WorkerTask, type WorkerTold } from './task.js';
 
 const DATA = OBJECTS * BYTES;
 /** Characters of a bar that is as long as the dataset. */
@@ -72,15 +72,14 @@ async function trained(
     let before = sumOf(await Promise.all(workers.map((worker) => told(worker))));
     for (let epoch = 0; epoch < EPOCHS; epoch++) {
       const began = systemClock.now();
-      const all = workers.map((worker) => {
-        worker.send(epoch);
-        return told(worker);
-      });
-      const now = sumOf(await Promise.all(all));
+      await askAll(workers, epoch);
+      const seconds = (systemClock.now() - began) / 1000;
+      // A worker that has read its part still fetches for others. So all are asked once all have.
+      const now = sumOf(await askAll(workers, 'figures'));
       const done = {
         sourceBytes: now.sourceBytes - before.sourceBytes,
         peerBytes: now.peerBytes - before.peerBytes,
-        seconds: (systemClock.now() - began) / 1000,
+        seconds,
       };
       before = now;
       epochs.push(done);
@@ -104,6 +103,16 @@ function barOf({ sourceBytes, peerBytes, seconds }: Epoch): string {
 
 function start(task: WorkerTask): ChildProcess {
   return fork(WORKER, [JSON.stringify(task)], { execArgv: process.execArgv });
+}
+
+/** What all workers say when they have done something. */
+function askAll(workers: readonly ChildProcess[], asked: WorkerAsked): Promise<WorkerTold[]> {
+  return Promise.all(
+    workers.map((worker) => {
+      worker.send(asked);
+      return told(worker);
+    }),
+  );
 }
 
 /** What a worker says next; rejects if it ends instead. */

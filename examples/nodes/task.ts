@@ -17,6 +17,9 @@ export interface WorkerTask {
   readonly quota: number;
 }
 
+/** What a worker is asked: to read an epoch, by its number, to say what it has read so far, or to end. */
+export type WorkerAsked = number | 'figures' | 'end';
+
 /** What a worker has read so far. */
 export interface WorkerTold {
   readonly sourceBytes: number;

@@ -4,7 +4,13 @@ import { Hierarchy, MemoryDriver, Random, type StorageDriver } from '@tiered/cor
 import { MetricsDriver, ThrottleDriver } from '@tiered/core/decorators';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { firstFit, PlacementHandler } from '@tiered/tiering';
-import { OBJECTS, SOURCE_BYTES_PER_SECOND, type WorkerTask, type WorkerTold } from './task.js';
+import {
+  OBJECTS,
+  SOURCE_BYTES_PER_SECOND,
+  type WorkerAsked,
+  type WorkerTask,
+  type WorkerTold,
+} from './task.js';
 
 /** A worker of a training: reads its share of each epoch when it is told to. */
 const { rank, size, source, registry, quota } = JSON.parse(process.argv[2] ?? '') as WorkerTask;
@@ -37,7 +43,11 @@ function figures(): WorkerTold {
   return { sourceBytes, peerBytes: cluster?.stats().peers.bytes ?? 0 };
 }
 
-process.on('message', (epoch: number | 'end') => void (epoch === 'end' ? end() : run(epoch)));
+process.on('message', (asked: WorkerAsked) => {
+  if (asked === 'end') void end();
+  else if (asked === 'figures') tell(figures());
+  else void run(asked);
+});
 tell(figures());
 
 /** Every sample of an epoch is read by one worker, in the order that the seed gives. */

@@ -21,11 +21,11 @@ describe('options of a cluster', () => {
     [{ token: 'a short secret' }, /^token: /],
     [{ host: '0.0.0.0' }, /^token: .* as others reach 0\.0\.0\.0/],
     [{ host: '10.0.0.1' }, /^token: /],
-  ])('are refused where they cannot work: %j', (options, message) => {
+  ])('[Z9] are refused where they cannot work: %j', (options, message) => {
     expect(() => checkedOptions({ registry, ...options })).toThrow(message);
   });
 
-  it('are named without the token', () => {
+  it('[Z9] are named without the token', () => {
     expect(() => checkedOptions({ registry, token: 'short one' })).toThrow(/^(?!.*short one)/);
   });
 

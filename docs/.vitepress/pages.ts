@@ -33,6 +33,7 @@ export const GUIDE = [
       page('Coming from Python', '/coming-from'),
       page('Configuration', '/configuration'),
       page('The command line', '/command-line'),
+      page('Several nodes', '/cluster'),
       page('Errors', '/errors'),
       page('Semantics', '/semantics'),
     ],

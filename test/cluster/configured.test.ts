@@ -70,7 +70,7 @@ describe('workers that a configuration names', () => {
     expect(all[1]?.cluster?.endpoint).toBeDefined();
   });
 
-  it('make one plan of what their loaders read', async () => {
+  it('[Z3] make one plan of what their loaders read', async () => {
     const { source, registry } = await place();
     const placement = { policy: 'planFollower' };
     const of = (rank: number) => opened({ source, placement, cluster: { registry, rank, size: 2 } });
@@ -91,7 +91,7 @@ describe('workers that a configuration names', () => {
     expect((bytes[0] ?? 0) + (bytes[1] ?? 0)).toBe(OBJECTS * BYTES);
   });
 
-  it('are refused with the difference if they have other data, another order or other room', async () => {
+  it('[Z6] are refused with the difference if they have other data, another order or other room', async () => {
     const [one, other] = [await place(), await place()];
     const { registry } = one;
     await opened({ source: one.source, cluster: { registry } });
@@ -113,7 +113,7 @@ describe('workers that a configuration names', () => {
     );
   });
 
-  it('are alone on their machine unless told otherwise, and need a secret then', async () => {
+  it('[Z9] are alone on their machine unless told otherwise, and need a secret then', async () => {
     const { source, registry } = await place();
     const token = 'a secret of sixteen or more';
     const open = await refusal(opened({ source, cluster: { registry, host: '0.0.0.0' } }));

@@ -54,7 +54,7 @@ describe('a shared plan', () => {
     );
   });
 
-  it('has the same homes on all workers, whose own plans they make themselves', async () => {
+  it('[Z5] has the same homes on all workers, whose own plans they make themselves', async () => {
     await fc.assert(
       fc.asyncProperty(anyCase, async (one) => {
         const [{ plan: all }, { plan: first }] = [await planned(one), await planned(one, undefined, 1)];

@@ -110,7 +110,7 @@ describe('a worker of a cluster', () => {
     expect(keeper.cluster.stats().perPeer).toEqual([]);
   });
 
-  it('[Z2] [Z7] that has left is asked no more, and its objects are read from the source', async () => {
+  it('[N1] [Z2] [Z7] that has left is asked no more, and its objects are read from the source', async () => {
     const [gone, ...left] = await workers(3, { source: await sourceOf(OBJECTS) });
     if (gone === undefined) throw new Error('no worker');
     await Promise.all([gone, ...left].map((one) => readAll(one)));

@@ -2,7 +2,7 @@ import { Hierarchy, MemoryDriver, statsBetween } from '@tiered/core';
 import { expect, it } from 'vitest';
 import { objectsOf, sourceOf, workers } from './helpers.js';
 
-it('statistics of a hierarchy tell what peers gave from what the source gave', async () => {
+it('[N1] statistics of a hierarchy tell what peers gave from what the source gave', async () => {
   const objects = objectsOf(12);
   const [one, other] = await workers(2, { source: await sourceOf(objects) });
   for (const [key] of objects) await one?.hierarchy.read(key);

@@ -140,7 +140,7 @@ describe('gathered reads', () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it('end all at once, those under way and those that wait', async () => {
+  it('[Z7] end all at once, those under way and those that wait', async () => {
     const { reads, read } = await place();
     const under = [read(0), read(1)].map(outcomeOf);
     await settled();

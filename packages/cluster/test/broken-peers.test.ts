@@ -192,4 +192,24 @@ describe('a peer that', () => {
     expect(counts()).toMatchObject({ reads: 0, failed: 3 * KEYS.length, isAsked: false });
     expect(peer.requests).toBe(3);
   });
+
+  it('[Z2] does not answer costs a read one deadline, whoever was to be asked next', async () => {
+    const clock = new ManualClock();
+    const records = new MemoryRecords(clock);
+    const peers = await Promise.all([0, 1].map(() => BrokenPeer.start('', () => undefined)));
+    for (const [rank, peer] of peers.entries()) peer.enter(records, rank, 3);
+    const planTo = (rank: number) => ({ homes: Uint16Array.of(rank), sampleOf: () => 0 });
+    const { cluster, hierarchy } = await worker({
+      ...{ source: await sourceOf(OBJECTS), records, rank: 2, size: 3, quota: '0', clock },
+      ...{ plan: planTo(0), deadlineMs: DEADLINE_MS, lateAfterMs: 10 * DEADLINE_MS },
+    });
+    // The former home is asked first.
+    cluster.usePlan(planTo(1));
+    const asked = peers[0]?.isAsked();
+    const reading = hierarchy.read('o0');
+    await asked;
+    await clock.advance(DEADLINE_MS);
+    expect(Buffer.compare(await reading, OBJECTS.get('o0') ?? new Uint8Array())).toBe(0);
+    expect(peers.map(({ requests }) => requests)).toEqual([1, 0]);
+  });
 });

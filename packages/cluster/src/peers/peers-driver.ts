@@ -116,7 +116,9 @@ export class PeersDriver extends InterceptingDriver {
     const sooner = peers.filter(({ peer }) => !this.#choice.prefersSource(peer, length));
     for (const asked of sooner) {
       const count = await this.#fromPeer(asked, key, target, options);
-      if (count !== undefined) return count;
+      if (typeof count === 'number') return count;
+      // A read waits for nothing once. The next one may be behind the same network.
+      if (count === 'late') break;
     }
     if (sooner.length > 0) this.#counts.inVain += 1;
     else if (peers.length > 0) this.#counts.preferred += 1;
@@ -134,19 +136,19 @@ export class PeersDriver extends InterceptingDriver {
     return call.proceed();
   }
 
-  /** Undefined if the peer did not give the bytes. */
+  /** The bytes that came, or why none did. */
   async #fromPeer(
     { peer, isHome }: AskedPeer,
     key: string,
     target: Uint8Array,
     { offset, version, signal }: ReadIntoOptions,
-  ): Promise<number | undefined> {
+  ): Promise<number | 'none' | 'late'> {
     const length = target.byteLength;
     const range = { key, offset, length, etag: version === undefined ? undefined : etagOf(version) };
     if (!peer.isAsked) {
       // Nobody waits for a peer that has failed until it has answered.
       if (peer.isOnTrial) peer.probe({ ...range, signal: undefined });
-      return undefined;
+      return 'none';
     }
     const read = new HedgedRead<number>(
       {
@@ -178,7 +180,7 @@ export class PeersDriver extends InterceptingDriver {
     } catch (error) {
       if (signal?.aborted === true) throw error;
       if (!isTieredError(error)) throw error;
-      return undefined;
+      return isTieredError(error, 'TIERED_DEADLINE') ? 'late' : 'none';
     } finally {
       this.#allowance.earn();
     }

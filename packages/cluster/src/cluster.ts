@@ -85,6 +85,8 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
   #askedOfFormer = NO_COUNTS;
   /** Those of now, without the former ones. */
   #present: Homes | undefined;
+  /** Those before, the last ones first. */
+  #formers: readonly Homes[] = [];
   #homes: Homes = NOBODY;
   #plan: HomePlan | undefined;
   #ranks = '';
@@ -180,7 +182,7 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
    */
   usePlan(plan: HomePlan): void {
     // Nothing was placed by hashing, if this is the first plan.
-    if (this.#plan === undefined) this.#present = undefined;
+    if (this.#plan === undefined) [this.#present, this.#formers] = [undefined, []];
     this.#plan = plan;
     this.#move(new PlanHomes(plan));
     // The next renewal tells it, if this one fails.
@@ -308,18 +310,21 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     return this.#plan === undefined ? '' : (this.#plan.id ?? 'plan');
   }
 
-  /** This worker is the one to fetch an object for all. */
+  /** The worker to fetch an object for all. */
+  #homeOf(key: string): number | undefined {
+    return this.#present?.of(key).at(-1);
+  }
+
   #isHome(key: string): boolean {
-    return this.#homes.of(key).at(-1) === this.rank;
+    return this.#homeOf(key) === this.rank;
   }
 
   #peersOf(key: string): readonly AskedPeer[] {
     const asked: AskedPeer[] = [];
-    const homes = this.#homes.of(key);
-    for (const [index, rank] of homes.entries()) {
+    const home = this.#homeOf(key);
+    for (const rank of this.#homes.of(key)) {
       const peer = this.#peers.get(rank);
-      if (peer?.isAsked === true || peer?.isOnTrial === true)
-        asked.push({ peer, isHome: index === homes.length - 1 });
+      if (peer?.isAsked === true || peer?.isOnTrial === true) asked.push({ peer, isHome: rank === home });
     }
     return asked;
   }
@@ -361,11 +366,11 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     this.#move(new RendezvousHomes(ranks, this.#hashOf));
   }
 
-  /** The homes of before are asked first, until the next change. */
+  /** The homes of before are asked first. */
   #move(homes: Homes): void {
-    const former = this.#present;
+    if (this.#present !== undefined) this.#formers = [this.#present, ...this.#formers].slice(0, MOST_FORMERS);
     this.#present = homes;
-    this.#homes = former === undefined ? homes : new MovedHomes(former, homes);
+    this.#homes = this.#formers.length === 0 ? homes : new MovedHomes(this.#formers, homes);
   }
 
   #peerOf({ rank, url, owner }: Member): Peer {
@@ -391,6 +396,12 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     this.#closing.set(peer, closing);
   }
 }
+
+/**
+ * Changes whose former homes are asked. Workers come one after the other, and copies of what they have not
+ * read yet are where they were before the first of them.
+ */
+const MOST_FORMERS = 8;
 
 /** Homes before anybody is known. */
 const NOBODY: Homes = { of: () => [] };

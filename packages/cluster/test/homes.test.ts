@@ -67,14 +67,22 @@ describe('homes by hashing', () => {
   });
 });
 
-describe('homes after a change', () => {
-  it('[Z5] are asked after the former one, which is asked once', () => {
-    const [before, after] = [new RendezvousHomes(upTo(4), hashOf), new RendezvousHomes(upTo(5), hashOf)];
-    const moved = new MovedHomes(before, after);
+describe('homes after changes', () => {
+  const of = (workers: number) => new RendezvousHomes(upTo(workers), hashOf);
+
+  it('[Z5] are asked after the former ones, the last one of those first, and each once', () => {
+    const [oldest, former, present] = [of(3), of(4), of(5)];
+    const moved = new MovedHomes([former, oldest], present);
     for (const key of KEYS) {
-      const [former, home] = [before.of(key)[0], after.of(key)[0]];
-      expect(moved.of(key)).toEqual(former === home ? [home] : [former, home]);
+      const [first, second, home] = [former, oldest, present].map((homes) => homes.of(key)[0]);
+      const others = [...new Set([first, second])].filter((rank) => rank !== home);
+      expect(moved.of(key)).toEqual([...others, home]);
     }
+  });
+
+  it('[Z5] are the former ones alone for what has none any more', () => {
+    const moved = new MovedHomes([of(3)], { of: () => [] });
+    for (const key of KEYS) expect(moved.of(key)).toEqual(of(3).of(key));
   });
 });
 

@@ -12,21 +12,23 @@ export interface Homes {
 }
 
 /**
- * Homes after a change of workers, or of the plan. The former home of an object is asked before the new one,
- * because it has the object if anybody has. It fetches nothing for others any more.
+ * Homes after changes of workers, or of the plan. The former homes of an object are asked before its home, the
+ * last one first, because they have the object if anybody has. They fetch nothing for others any more.
  */
 export class MovedHomes implements Homes {
-  readonly #former: Homes;
+  readonly #formers: readonly Homes[];
   readonly #present: Homes;
 
-  constructor(former: Homes, present: Homes) {
-    this.#former = former;
+  /** @param formers Those before the present ones, the last ones first. */
+  constructor(formers: readonly Homes[], present: Homes) {
+    this.#formers = formers;
     this.#present = present;
   }
 
   of(key: string): readonly number[] {
     const present = this.#present.of(key);
-    const former = this.#former.of(key).at(-1);
-    return former === undefined || present.includes(former) ? present : [former, ...present];
+    const asked = new Set(this.#formers.flatMap((homes) => homes.of(key).slice(-1)));
+    for (const rank of present) asked.delete(rank);
+    return [...asked, ...present];
   }
 }

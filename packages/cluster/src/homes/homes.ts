@@ -12,8 +12,8 @@ export interface Homes {
 }
 
 /**
- * Homes after changes of workers, or of the plan. The former homes of an object are asked before its home, the
- * last one first, because they have the object if anybody has. They fetch nothing for others any more.
+ * Homes after changes of workers, or of the plan. The former homes of an object are asked before its home,
+ * the last one first, because they have the object if anybody has. They fetch nothing for others any more.
  */
 export class MovedHomes implements Homes {
   readonly #formers: readonly Homes[];

@@ -17,9 +17,10 @@ const PREFIX = 'tdnet';
 const ip = (...args: readonly string[]) => execFileSync('ip', args, { stdio: ['ignore', 'pipe', 'pipe'] });
 
 /**
- * Machines of a test: network namespaces, each with a link of its own to a switch, so that delay, loss,
- * bandwidth and partitions are the kernel's. Packets of a link that is cut vanish, and nobody is told.
- * Processes share all else of this machine, such as its files.
+ * Machines of a test: network namespaces, each with a link of its own to a switch, so that loss, bandwidth
+ * and partitions are the kernel's. Packets of a link that is cut vanish, and nobody is told. Processes share
+ * all else of this machine, such as its files. There is no delay: it needs netem, which kernels of virtual
+ * machines leave out.
  *
  * The namespaces are gone after `close`. Those of a run that was killed are removed by the next one.
  */

@@ -14,6 +14,7 @@ export interface NodeOptions {
   /** The directory of its tier. */
   readonly tier: string;
   readonly quota: number;
+  readonly ttlMs: number;
   readonly rank: number;
   readonly size: number;
   readonly host: string;

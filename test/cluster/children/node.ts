@@ -8,7 +8,7 @@ import type { NodeOptions, NodeRequest, NodeSaid } from '../node.js';
 
 /** A node of a cluster: joins, and reads as often as it is asked to. Every byte is compared. */
 const options = JSON.parse(process.argv[2] ?? '') as NodeOptions;
-const { source, registry, tier, quota, rank, size, host, objects, bytes } = options;
+const { source, registry, tier, quota, ttlMs, rank, size, host, objects, bytes } = options;
 
 const tell = (said: NodeSaid) => process.send?.(said);
 
@@ -18,7 +18,7 @@ const cluster = await Cluster.join({
   size,
   host,
   token: 'the secret of these nodes',
-  ttlMs: 3_000,
+  ttlMs,
   deadlineMs: 2_000,
   lateAfterMs: 2_000,
 });

@@ -31,6 +31,10 @@ export interface DriverCall<T> {
   readonly target?: Uint8Array | undefined;
   /** Whether the call can be made a second time: false for a write whose pieces come only once. */
   readonly repeatable: boolean;
+  /** The most bytes of objects that it can move; 0 for calls that move none. */
+  readonly mostBytes: number;
+  /** Whether somebody waits for its bytes, as `ReadIntoOptions` says. */
+  readonly isWaitedFor?: ReadIntoOptions['isWaitedFor'] | undefined;
   /** Told of bytes that are there before the call ends, as `ReadIntoOptions` says. */
   readonly progress?: ReadIntoOptions['progress'] | undefined;
   /** Makes the call. A signal or a progress listener that is given replaces the caller's. */
@@ -103,14 +107,27 @@ export abstract class InterceptingDriver implements StorageDriver {
 
   read(key: string, options: ReadOptions): Promise<Uint8Array> {
     const read = (signal: AbortSignal | undefined) => this.inner.read(key, { ...options, signal });
-    return this.#pass('read', key, options.signal, read, { moved: (bytes) => bytes.byteLength });
+    const { length: mostBytes, isWaitedFor } = options;
+    return this.#pass('read', key, options.signal, read, {
+      moved: (bytes) => bytes.byteLength,
+      mostBytes,
+      isWaitedFor,
+    });
   }
 
   readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
     const read: Run<number> = (signal, progress = options.progress) =>
       this.inner.readInto(key, target, { ...options, signal, progress });
-    const { progress } = options;
-    return this.#pass('readInto', key, options.signal, read, { moved: (count) => count, target, progress });
+    const { progress, isWaitedFor } = options;
+    const mostBytes = target.byteLength;
+    const moved = (count: number) => count;
+    return this.#pass('readInto', key, options.signal, read, {
+      moved,
+      mostBytes,
+      target,
+      progress,
+      isWaitedFor,
+    });
   }
 
   readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]> {
@@ -121,6 +138,7 @@ export abstract class InterceptingDriver implements StorageDriver {
     const write = (signal: AbortSignal | undefined) => this.inner.write(key, data, { ...options, signal });
     return this.#pass('write', key, options.signal, write, {
       moved: () => options.size,
+      mostBytes: options.size,
       repeatable: !(Symbol.asyncIterator in data),
     });
   }
@@ -133,10 +151,12 @@ export abstract class InterceptingDriver implements StorageDriver {
       writeAt: (bytes, { offset, signal: one }) =>
         this.#pass('writeAt', key, one, (under) => writer.writeAt(bytes, { offset, signal: under }), {
           moved: () => bytes.byteLength,
+          mostBytes: bytes.byteLength,
         }),
       readInto: (target, { offset, signal: one }) =>
         this.#pass('readInto', key, one, (under) => writer.readInto(target, { offset, signal: under }), {
           moved: (count) => count,
+          mostBytes: target.byteLength,
           target,
         }),
       publish: ({ signal: one }) =>
@@ -162,7 +182,7 @@ export abstract class InterceptingDriver implements StorageDriver {
     key: string,
     signal: AbortSignal | undefined,
     run: Run<T>,
-    more: Partial<Pick<DriverCall<T>, 'moved' | 'target' | 'progress' | 'repeatable'>> = {},
+    more: Partial<Omit<DriverCall<T>, 'operation' | 'key' | 'signal' | 'proceed'>> = {},
   ): Promise<T> {
     const proceed: DriverCall<T>['proceed'] = (replacement, progress) => run(replacement ?? signal, progress);
     return this.intercept({
@@ -171,6 +191,7 @@ export abstract class InterceptingDriver implements StorageDriver {
       signal,
       proceed,
       moved: NOTHING_MOVED,
+      mostBytes: 0,
       repeatable: true,
       ...more,
     });

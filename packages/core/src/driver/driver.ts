@@ -83,6 +83,11 @@ export interface ReadIntoOptions extends OperationOptions {
    * there. Default: false.
    */
   readonly isFixed?: boolean | undefined;
+  /**
+   * Tells whether somebody waits for the bytes at this moment. What has to let requests wait, such as a
+   * source that is shared with other jobs, serves those first. Default: somebody does.
+   */
+  readonly isWaitedFor?: (() => boolean) | undefined;
 }
 
 /** A range of an object; offset and length are whole numbers of bytes, both at least 0. */

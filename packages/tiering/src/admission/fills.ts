@@ -300,6 +300,6 @@ export class Fills {
 
   #fromSource(object: ObjectRef): BringBytes {
     const { source } = this.#parts;
-    return (target, offset, signal, progress) => source.into(object, target, offset, signal, progress);
+    return (target, offset, ...how) => source.into(object, target, offset, ...how);
   }
 }

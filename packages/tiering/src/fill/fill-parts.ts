@@ -14,6 +14,7 @@ export type BringBytes = (
   offset: number,
   signal: AbortSignal,
   progress?: (bytes: number) => void,
+  isWaitedFor?: () => boolean,
 ) => Promise<void>;
 
 /** An object that is to have a copy, as it was when its fill began. */

@@ -299,7 +299,7 @@ export class ObjectFill {
     this.#take(chunk);
     this.#chunks.asked(chunk);
     const arriving = new Arriving(memory, ticket, async (progress) => {
-      await bring(memory, chunk * object.chunkBytes, closing, progress);
+      await bring(memory, chunk * object.chunkBytes, closing, progress, ticket?.isWaitedFor);
       this.#chunks.came(chunk, checksum.bytes(memory));
       budget.came(memory.byteLength);
     });

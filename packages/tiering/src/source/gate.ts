@@ -7,6 +7,8 @@ export interface Ticket {
    * has ended.
    */
   readonly promote: () => void;
+  /** Whether a reader waits for it. */
+  readonly isWaitedFor: () => boolean;
 }
 
 /**
@@ -48,7 +50,7 @@ export class SourceGate {
         this.#change(1, 1);
       };
       try {
-        return await request({ promote });
+        return await request({ promote, isWaitedFor: () => promoted === 1 });
       } finally {
         ended = true;
         if (promoted === 1) this.#change(-1, -1);

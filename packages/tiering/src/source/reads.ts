@@ -26,6 +26,7 @@ export class SourceReads {
    * Fills the target from an offset of the object.
    * @param progress Told how many bytes have arrived so far, if the driver knows. Only for targets that are
    * the placement's own, so that nobody takes them away.
+   * @param isWaitedFor Whether a reader waits for the bytes. Default: one does.
    * @throws TieredError `TIERED_SOURCE_CHANGED` if the object is not that version any more, or too short for
    * the range.
    */
@@ -35,13 +36,21 @@ export class SourceReads {
     offset: number,
     signal: AbortSignal,
     progress?: (bytes: number) => void,
+    isWaitedFor?: () => boolean,
   ): Promise<void> {
     const { source } = this.#host;
     const version = this.#host.versionToAskFor(object.version);
     const isFixed = progress !== undefined;
     const start = this.#clock.now();
     this.#requests += 1;
-    const got = await source.readInto(object.key, target, { offset, version, signal, progress, isFixed });
+    const got = await source.readInto(object.key, target, {
+      offset,
+      version,
+      signal,
+      progress,
+      isFixed,
+      isWaitedFor,
+    });
     this.#came(object, target, offset, got);
     this.#chunkSize.observe(target.byteLength, this.#clock.now() - start);
   }

@@ -60,12 +60,15 @@ export class Producers {
   #readsAtOnce = 0;
   /** Reads under way. Each read of a batch counts. */
   #requests = 0;
+  /** The most that there may be now. */
+  #concurrency: number;
   #isWaking = false;
   #isToWake = false;
 
   constructor(parts: ProducersParts) {
     const { autotuner, fixed, memoryBytes, concurrency, clock, debug, onTuned } = parts;
     this.#parts = parts;
+    this.#concurrency = concurrency;
     this.#clock = clock;
     this.#meter = new Meter(clock);
     this.#memory = new BufferMemory(memoryBytes);
@@ -84,6 +87,14 @@ export class Producers {
 
   get tuning(): Tuning {
     return this.#tuner.tuning;
+  }
+
+  /** Bounds what is used from now on. */
+  bound(bounds: Pick<Tuning, 'producers' | 'memoryBytes'>): void {
+    this.#concurrency = Math.min(this.#parts.concurrency, bounds.producers);
+    this.#tuner.bound(bounds);
+    this.#share();
+    this.#wake();
   }
 
   profile(): Profile {
@@ -189,7 +200,7 @@ export class Producers {
   }
 
   get #isProducerFree(): boolean {
-    return this.#meter.busy < this.#mostAtWork && this.#requests < this.#parts.concurrency;
+    return this.#meter.busy < this.#mostAtWork && this.#requests < this.#concurrency;
   }
 
   /** Producers that may be at work now. */
@@ -199,7 +210,7 @@ export class Producers {
   }
 
   get #usableProducers(): number {
-    return this.#queues.usableProducers(this.#parts.concurrency);
+    return this.#queues.usableProducers(this.#concurrency);
   }
 
   /** Has a producer begin to read, of the first queue that admits something; false if none does. */
@@ -248,9 +259,8 @@ export class Producers {
   #limitsOf(served: ServedQueue): BatchLimits {
     // One that was passed over comes while others read: it would not try a batch alone.
     if (this.#meter.busy > 0 && served.isAlone) return { samples: 1, bytes: Infinity };
-    const { concurrency } = this.#parts;
-    const free = concurrency - this.#requests;
-    return served.size.limits(served, this.#tuner.tuning.producers, concurrency, free);
+    const free = this.#concurrency - this.#requests;
+    return served.size.limits(served, this.#tuner.tuning.producers, this.#concurrency, free);
   }
 
   #moved({ epochs }: ServedQueue, { samples, bytes, epoch }: Taken): void {

@@ -98,6 +98,18 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     PRODUCERS.set(this, this.#producers);
   }
 
+  /**
+   * Bounds what the buffer uses from now on, within its budgets: for those who share out memory and requests
+   * between jobs. What is held already stays until consumers have had it. A call replaces the last one.
+   * @param bounds `memory` in bytes and `concurrency` in requests at a time, at least 1. Default: the budgets
+   * of the buffer.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for other numbers.
+   */
+  bound({ memory, concurrency }: { memory?: number | undefined; concurrency?: number | undefined }): void {
+    assertCounts({ memory: memory ?? 1, concurrency: concurrency ?? 1 });
+    this.#producers.bound({ memoryBytes: memory ?? Infinity, producers: concurrency ?? Infinity });
+  }
+
   /** The settings now in force. */
   get tuning(): Tuning {
     return this.#producers.tuning;

@@ -34,6 +34,7 @@ export class Tuner {
   readonly #start: number;
   readonly #decisions: TuningEvent[] = [];
   #tuning: Tuning;
+  #bounds: TunerParts['limits'] = { producers: Infinity, memoryBytes: Infinity };
   #lookAt = Infinity;
   #hasBegun = false;
 
@@ -51,7 +52,17 @@ export class Tuner {
 
   /** The settings now in force. */
   get tuning(): Tuning {
-    return this.#tuning;
+    const { producers, memoryBytes, samples } = this.#tuning;
+    return {
+      producers: Math.min(producers, this.#bounds.producers),
+      memoryBytes: Math.min(memoryBytes, this.#bounds.memoryBytes),
+      samples,
+    };
+  }
+
+  /** The settings stay within these bounds from now on, also those that are fixed. */
+  bound(bounds: TunerParts['limits']): void {
+    this.#bounds = bounds;
   }
 
   /** The last decisions. */

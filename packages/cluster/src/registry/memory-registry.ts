@@ -61,6 +61,7 @@ const BOUND_MS = 1000;
  */
 export class MemoryRegistry implements Registry {
   readonly name = 'memory';
+  readonly longestTtlMs = Infinity;
   readonly #records: MemoryRecords;
   readonly #calls: Calls;
   readonly #stops = new Set<() => void>();

@@ -34,6 +34,7 @@ const STOPPED = new Error('nobody watches the registry any more');
  */
 export class NatsRegistry implements Registry {
   readonly name: string;
+  readonly longestTtlMs: number;
   readonly #options: NatsRegistryOptions;
   readonly #settings: NatsSettings;
   readonly #clock: Clock;
@@ -46,6 +47,7 @@ export class NatsRegistry implements Registry {
   constructor(options: NatsRegistryOptions) {
     this.#options = options;
     this.#settings = settingsOf(options);
+    this.longestTtlMs = this.#settings.ttlMs;
     this.name = `nats:${this.#settings.servers.join(',')}/${this.#settings.bucket}`;
     this.#clock = options.clock ?? systemClock;
     this.#calls = new Calls(this.name, this.#clock, BOUND_MS);

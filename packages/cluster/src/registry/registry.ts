@@ -42,6 +42,8 @@ export interface RegistryCallOptions {
 export interface Registry {
   /** Names it in messages, such as `sqlite:/run/user/1000/tiered/training.db`. Holds no secrets. */
   readonly name: string;
+  /** The longest time that a record may live, in milliseconds; `Infinity` if its engine has no such bound. */
+  readonly longestTtlMs: number;
   /** Makes it ready. May be called again if it has rejected. */
   open(options: RegistryCallOptions): Promise<void>;
   /**

@@ -49,6 +49,7 @@ export interface SqliteRegistryOptions {
  */
 export class SqliteRegistry implements Registry {
   readonly name: string;
+  readonly longestTtlMs = Infinity;
   readonly #path: string;
   readonly #clock: Clock;
   readonly #now: () => number;

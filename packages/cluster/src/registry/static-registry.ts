@@ -32,6 +32,7 @@ const BOUND_MS = 1000;
  */
 export class StaticRegistry implements Registry {
   readonly name: string;
+  readonly longestTtlMs = Infinity;
   readonly #entries: ReadonlyMap<string, RegistryEntry>;
   readonly #calls: Calls;
 

@@ -1,0 +1,257 @@
+import { randomUUID } from 'node:crypto';
+import type { Hierarchy } from '@tiered/core';
+import { addressOf, configError, SafeEmitter } from '@tiered/core/internal';
+import type { StorageDriver } from '@tiered/core/driver';
+import type { StagingBuffer } from '@tiered/prefetch';
+import {
+  assertName,
+  checkedOptions,
+  rateRecord,
+  type CheckedOptions,
+  type ControlOptions,
+  type RateOptions,
+} from './options.js';
+import { Board, type Seen } from './records/board.js';
+import type { StageRecord } from './records/stage-record.js';
+import { decide, guaranteedOf, shareOf, type Decision } from './shares/decide.js';
+import type { Rate } from './shares/rate.js';
+import { Followed } from './stage/followed.js';
+import { StageSource } from './stage/stage-source.js';
+
+/** Milliseconds between two records of a stage. A put costs a registry about a millisecond. */
+const EVERY_MS = 500;
+/** A record has all sources, and a registry keeps small ones. */
+const MOST_SOURCES = 16;
+
+/** What a control tells of. */
+export interface ControlEvents {
+  /** All stages were looked at, and their shares decided. Some twice a second. */
+  decided: (event: { readonly seen: Seen; readonly decision: Decision }) => void;
+  /** The registry cannot be reached. The stage keeps its share, and later goes by what it can count on. */
+  registryLost: (event: { readonly error: unknown }) => void;
+  /** The registry can be reached again. */
+  registryFound: () => void;
+}
+
+/** Options of `Control.source`. */
+export interface ControlSourceOptions {
+  /**
+   * What the source is called. Stages that name the same share it, so name the file system or the endpoint
+   * that jobs have in common, and not the dataset. Default: where the driver reads, as `file:///data/`.
+   */
+  readonly name?: string | undefined;
+  /**
+   * What the source gives. Operators can set another budget for all. If several stages say different things,
+   * the least counts. Default: it is measured, once several jobs use the source.
+   */
+  readonly budget?: RateOptions | undefined;
+}
+
+/** What a stage has of a source. */
+export interface StageShares {
+  readonly job: string;
+  /** Names the stage among those of the job. */
+  readonly id: string;
+  /** By the name of the source: what may pass in a second. */
+  readonly sources: Readonly<Record<string, Rate>>;
+  /** Whether the registry could be reached when it was last tried. */
+  readonly isConnected: boolean;
+}
+
+/**
+ * A stage of a job in the control plane: a hierarchy with its prefetchers, which shares sources, memory and
+ * producers with those of other jobs (PRISMA, Cluster'21, sections III and VII).
+ *
+ * Each half second a stage puts into the registry what it could use and what it uses, and looks what the
+ * others say. From these records every stage computes the shares of all, by a pure function (`decide`), and
+ * takes its own. So there is no controller that could die, and no message that says who is right. What
+ * operators set is a record too.
+ *
+ * **A lost registry** fails no read. The stage keeps its last share for `keepMs`. Then it goes by what it
+ * would have if all the stages that it knew wanted everything, until the registry is found again.
+ *
+ * **Cost.** A request to a source that is not bounded costs three looks at the clock. A record is a few
+ * hundred bytes, twice a second.
+ */
+export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposable {
+  readonly #options: CheckedOptions;
+  readonly #id = randomUUID();
+  readonly #board: Board;
+  readonly #sources = new Map<string, StageSource>();
+  readonly #followed = new Followed();
+  #seen: Seen = { stages: [], policy: undefined };
+  #decision: Decision = { sources: new Map(), nodes: new Map() };
+  #lostAt: number | undefined;
+  #finish: { readonly at: number; readonly remainingBytes: () => number } | undefined;
+  #closed: Promise<void> | undefined;
+
+  /**
+   * Joins the stages of all jobs.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, `TIERED_UNAVAILABLE` if the
+   * registry cannot be reached. Abort rejects with `signal.reason`.
+   */
+  static async join(options: ControlOptions): Promise<Control> {
+    const control = new Control(checkedOptions(options));
+    try {
+      await control.#board.join(control.#options.signal);
+      return control;
+    } catch (error) {
+      await control.close();
+      throw error;
+    }
+  }
+
+  private constructor(options: CheckedOptions) {
+    super();
+    this.#options = options;
+    const { registry, ttlMs, clock } = options;
+    this.#board = new Board({
+      registry,
+      id: this.#id,
+      everyMs: EVERY_MS,
+      ttlMs,
+      clock,
+      report: () => this.#report(),
+      onLook: (seen) => this.#looked(seen),
+      onLost: (error) => this.#lost(error),
+    });
+  }
+
+  /**
+   * Puts a source behind the stage's share of it. Give the result to the hierarchy in place of the driver;
+   * with a cluster, put it below: `cluster.source(control.source(driver))`, since peers are no source.
+   * Until the first look at the others it has what it would have if it wanted everything.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for a name or a budget that cannot be, and for more than 16
+   * sources.
+   */
+  source(
+    driver: StorageDriver,
+    { name = addressOf(driver), budget }: ControlSourceOptions = {},
+  ): StorageDriver {
+    const known = this.#sources.get(name);
+    if (known !== undefined) return known.around(driver);
+    assertName('name', name);
+    if (this.#sources.size === MOST_SOURCES)
+      throw configError('source', `at most ${MOST_SOURCES} of them`, name);
+    const source = new StageSource(name, rateRecord('budget', budget), this.#options.clock);
+    this.#sources.set(name, source);
+    this.#begin(source);
+    return source.around(driver);
+  }
+
+  /**
+   * Has the stage say what its consumers could use, and keep to its share of the node: give all staging
+   * buffers of the job that read from its sources. Without any, a stage whose requests wait asks for
+   * everything.
+   * @returns Stops that, and removes the bounds.
+   */
+  followBuffer(buffer: StagingBuffer): () => void {
+    return this.#followed.add(buffer);
+  }
+
+  /** Has the stage show how full the tiers of a hierarchy are. */
+  followTiers(hierarchy: Hierarchy): () => void {
+    return this.#followed.addTiers(hierarchy);
+  }
+
+  /**
+   * Guarantees the stage what it needs to end in time, out of what the job's guarantees may take. A second
+   * call replaces the first.
+   * @param withinMs Milliseconds from now.
+   * @param remainingBytes What is still to be read from the source; asked twice a second.
+   */
+  finishWithin(withinMs: number, remainingBytes: () => number): void {
+    this.#finish = { at: this.#options.clock.now() + withinMs, remainingBytes };
+  }
+
+  /** What all stages said last, and what came of it. Cheap. */
+  view(): { readonly seen: Seen; readonly decision: Decision } {
+    return { seen: this.#seen, decision: this.#decision };
+  }
+
+  /** What this stage may use now. Cheap. */
+  shares(): StageShares {
+    return {
+      job: this.#options.job,
+      id: this.#id,
+      sources: Object.fromEntries([...this.#sources].map(([name, { share }]) => [name, share])),
+      isConnected: this.#lostAt === undefined,
+    };
+  }
+
+  /**
+   * Leaves. The others have the share at once, as far as the registry can be reached, and what still reads
+   * here is not bounded any more. Idempotent.
+   */
+  close(): Promise<void> {
+    return (this.#closed ??= this.#close());
+  }
+
+  /** Calls `close`, at the end of an `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    await this.#board.leave();
+    for (const source of this.#sources.values()) source.free();
+    this.#followed.clear();
+  }
+
+  #report(): StageRecord {
+    const { job, node, terms } = this.#options;
+    const consumed = this.#followed.consumed();
+    const { memory, producers, stall, tiers } = this.#followed.report();
+    return {
+      v: 1,
+      kind: 'stage',
+      job,
+      node,
+      terms,
+      needs: this.#needs(),
+      sources: Object.fromEntries(
+        [...this.#sources].map(([name, source]) => [name, source.report(consumed)]),
+      ),
+      memory,
+      producers,
+      stall,
+      tiers,
+    };
+  }
+
+  /** Others do not know yet that the stage reads from it. */
+  #begin(source: StageSource): void {
+    const others = this.#seen.stages.filter(({ id }) => id !== this.#id);
+    const own = this.#seen.stages.find(({ id }) => id === this.#id);
+    if (own === undefined) return;
+    const stages = [...others, { ...own, sources: { ...own.sources, [source.name]: source.unknown } }];
+    source.follow(shareOf(decide(stages, this.#seen.policy), this.#id, source.name));
+  }
+
+  #needs(): number | undefined {
+    if (this.#finish === undefined) return undefined;
+    const seconds = (this.#finish.at - this.#options.clock.now()) / 1000;
+    // Too late already: it can only hurry.
+    return Math.max(0, this.#finish.remainingBytes()) / Math.max(1, seconds);
+  }
+
+  #looked(seen: Seen): void {
+    if (this.#lostAt !== undefined) this.emit('registryFound');
+    this.#lostAt = undefined;
+    for (const source of this.#sources.values()) source.learn(seen.stages);
+    this.#seen = seen;
+    this.#decision = decide(seen.stages, seen.policy);
+    for (const [name, source] of this.#sources) source.follow(shareOf(this.#decision, this.#id, name));
+    this.#followed.bound(this.#decision.nodes.get(this.#id));
+    this.emit('decided', this.view());
+  }
+
+  #lost(error: unknown): void {
+    const now = this.#options.clock.now();
+    if (this.#lostAt === undefined) this.emit('registryLost', { error });
+    this.#lostAt ??= now;
+    if (now - this.#lostAt < this.#options.keepMs) return;
+    const { stages, policy } = this.#seen;
+    for (const [name, source] of this.#sources) source.follow(guaranteedOf(this.#id, name, stages, policy));
+  }
+}

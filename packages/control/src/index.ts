@@ -1,0 +1,16 @@
+/** Fair shares of what jobs have in common: sources, memory and producers. */
+export { Control, type ControlEvents, type ControlSourceOptions, type StageShares } from './control.js';
+export type { ControlOptions, RateOptions } from './options.js';
+export { look, setPolicy, type Policy, type Seen } from './records/board.js';
+export type { PolicyRecord, Stage, StageRecord } from './records/stage-record.js';
+export {
+  decide,
+  type BudgetOrigin,
+  type Decision,
+  type JobDecision,
+  type SourceDecision,
+} from './shares/decide.js';
+export { maxMin, type Claim } from './shares/max-min.js';
+export type { NodeShare } from './shares/node-shares.js';
+export type { Rate } from './shares/rate.js';
+export type { Terms } from './shares/terms.js';

@@ -1,0 +1,66 @@
+import type { Clock } from '@tiered/core';
+import {
+  InterceptingDriver,
+  type DriverCall,
+  type OperationOptions,
+  type ReadOutcome,
+  type ReadRequest,
+  type StorageDriver,
+} from '@tiered/core/driver';
+import type { Pace, PacedRequest } from './pace.js';
+
+/**
+ * A source behind a stage's share. All requests wait for the share but `open`: reads for operations and
+ * bytes, others for an operation, batches for all of theirs. Those that somebody waits for come first.
+ * Requests are not cut: one passes as a whole, and the next waits for as long as it was more than the share.
+ *
+ * An abort ends the waiting at once. Costs three looks at the clock for each request while nothing waits.
+ */
+export class PacedDriver extends InterceptingDriver {
+  readonly #pace: Pace;
+  readonly #clock: Clock;
+
+  constructor(inner: StorageDriver, pace: Pace, clock: Clock) {
+    super(inner);
+    this.#pace = pace;
+    this.#clock = clock;
+  }
+
+  override readMany(
+    requests: readonly ReadRequest[],
+    options: OperationOptions,
+  ): Promise<readonly ReadOutcome[]> {
+    const bytes = requests.reduce((sum, { target }) => sum + target.byteLength, 0);
+    return this.#paced(
+      { bytes, operations: requests.length },
+      options.signal,
+      () => this.inner.readMany(requests, options),
+      (outcomes) => outcomes.reduce((sum, outcome) => sum + ('bytes' in outcome ? outcome.bytes : 0), 0),
+    );
+  }
+
+  protected override intercept<T>(call: DriverCall<T>): Promise<T> {
+    if (call.operation === 'open') return call.proceed();
+    const { mostBytes: bytes, isWaitedFor, signal, moved } = call;
+    return this.#paced({ bytes, operations: 1, isWaitedFor }, signal, () => call.proceed(), moved);
+  }
+
+  async #paced<T>(
+    request: PacedRequest,
+    signal: AbortSignal | undefined,
+    proceed: () => Promise<T>,
+    movedBy: (result: T) => number,
+  ): Promise<T> {
+    const turn = this.#pace.admit(request, signal);
+    if (turn !== undefined) await turn;
+    const start = this.#clock.now();
+    let moved = 0;
+    try {
+      const result = await proceed();
+      moved = movedBy(result);
+      return result;
+    } finally {
+      this.#pace.ended(request, moved, this.#clock.now() - start);
+    }
+  }
+}

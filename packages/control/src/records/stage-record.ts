@@ -1,0 +1,98 @@
+import { z } from 'zod';
+
+/** Names stand in tables, files and metrics. */
+export const name = z.string().regex(/^[^\p{C}]{1,256}$/u);
+const job = z.string().regex(/^[\w.-]{1,64}$/);
+const amount = z.number().min(0);
+
+/** A rate as records have it: JSON knows no `Infinity`, so a part that is missing has no bound. */
+const rate = z.object({ bytes: amount.optional(), operations: amount.optional() });
+
+const LARGEST_WEIGHT = 1000;
+
+/** What an operator or a job may say of how a job is treated. */
+export const termsRecord = z.object({
+  weight: z
+    .number()
+    .min(1 / LARGEST_WEIGHT)
+    .max(LARGEST_WEIGHT)
+    .optional(),
+  priority: z.number().int().min(-100).max(100).optional(),
+  atLeast: rate.optional(),
+  atMost: rate.optional(),
+});
+
+/** What a stage says of one source. */
+const sourceReport = z.object({
+  /** What it could use. */
+  wanted: rate,
+  /** What it uses. */
+  used: z.object({ bytes: amount, operations: amount }),
+  /** Part of the time in which requests waited for the stage's share, 0 to 1. */
+  waits: z.number().min(0).max(1),
+  /** Milliseconds that the source takes for a request, as it is now. */
+  requestMs: amount.optional(),
+  /** What the source gives, if the stage was told. */
+  budget: rate.optional(),
+  /** What the source gives, as this stage believes from the records of all. */
+  measured: amount.optional(),
+});
+
+/** Bytes or requests that are in use, and the most that there may be. */
+const use = z.object({ used: amount, most: amount });
+
+/**
+ * What a stage says of itself: a few hundred bytes, which hold no keys. It holds no times either, since
+ * clocks of machines differ.
+ */
+export const stageRecord = z.object({
+  v: z.literal(1),
+  kind: z.literal('stage'),
+  job,
+  node: name,
+  terms: termsRecord,
+  /** Bytes in a second that it needs to end in time. */
+  needs: amount.optional(),
+  /** By the name of the source. */
+  sources: z.record(name, sourceReport),
+  /** Part of the time in which consumers waited for samples, 0 to 1. Undefined without prefetchers. */
+  stall: z.number().min(0).max(1).optional(),
+  memory: use.optional(),
+  producers: use.optional(),
+  /** By the name of the tier, fastest first. */
+  tiers: z.record(name, use),
+});
+
+/** What operators have set. The one with the highest revision holds. */
+export const policyRecord = z.object({
+  v: z.literal(1),
+  kind: z.literal('policy'),
+  revision: z.number().int().min(1),
+  /** Who has set it, as they name themselves. */
+  by: name.optional(),
+  /** What sources give, by name. */
+  sources: z.record(name, rate),
+  /** How jobs are treated, by name, whatever they say themselves. */
+  jobs: z.record(job, termsRecord),
+  /** What the stages of a node may use together, by the name of the node; `*` is any other node. */
+  nodes: z.record(
+    name,
+    z.object({ memory: amount.optional(), producers: z.number().int().min(1).optional() }),
+  ),
+});
+
+/** A rate, as records have it. */
+export type RateRecord = z.infer<typeof rate>;
+/** How a job is treated, as records have it. */
+export type TermsRecord = z.infer<typeof termsRecord>;
+/** What a stage says of one source. */
+export type SourceReport = z.infer<typeof sourceReport>;
+/** What a stage says of itself. */
+export type StageRecord = z.infer<typeof stageRecord>;
+/** What operators have set. */
+export type PolicyRecord = z.infer<typeof policyRecord>;
+
+/** A stage that is there, under the name of its process. */
+export interface Stage extends StageRecord {
+  readonly id: string;
+}

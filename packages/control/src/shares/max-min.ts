@@ -1,0 +1,87 @@
+/** What one of several claims of something that all share. */
+export interface Claim {
+  /** More than 0. Of two that want more, one with twice the weight gets twice as much. */
+  readonly weight: number;
+  /** What it could use; `Infinity` if it could use everything. */
+  readonly wanted: number;
+  /** What it gets before anybody gets more, as far as it wants it. */
+  readonly atLeast: number;
+  readonly atMost: number;
+  /** Those of a higher priority get all that they want before others get more than their `atLeast`. */
+  readonly priority: number;
+}
+
+/** A claim of which nothing is said but how much it wants. */
+export const PLAIN_CLAIM = { weight: 1, atLeast: 0, atMost: Infinity, priority: 0 };
+
+/**
+ * The part of the whole that claims of `atLeast` may take together. If they come to more, each gets as much
+ * less, so that one who claims to need everything does not leave the others with nothing.
+ */
+const MOST_GUARANTEED = 0.9;
+
+/**
+ * Shares something out by weighted max-min: nobody can get more without somebody getting less who has less
+ * for its weight. What one does not want goes to the others. What nobody wants is left.
+ * @param whole What there is, at least 0.
+ * @returns The share of each claim, in their order.
+ */
+export function maxMin(whole: number, claims: readonly Claim[]): number[] {
+  const mosts = claims.map(({ wanted, atMost }) => Math.min(wanted, atMost));
+  const shares = guaranteed(whole, claims, mosts);
+  for (const priority of new Set(claims.map((claim) => claim.priority).toSorted((a, b) => b - a))) {
+    const taken = total(shares);
+    const bounds = claims.flatMap((claim, at) =>
+      claim.priority === priority
+        ? [{ at, weight: claim.weight, least: shares[at] ?? 0, most: mosts[at] ?? 0 }]
+        : [],
+    );
+    const level = levelOf(whole - taken + total(bounds.map(({ least }) => least)), bounds);
+    for (const bound of bounds) shares[bound.at] = amountAt(level, bound);
+  }
+  return shares;
+}
+
+interface Bound {
+  readonly weight: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** What each gets whatever the others want. */
+function guaranteed(whole: number, claims: readonly Claim[], mosts: readonly number[]): number[] {
+  const wanted = claims.map(({ atLeast }, at) => Math.min(atLeast, mosts[at] ?? 0));
+  const most = whole * MOST_GUARANTEED;
+  const sum = total(wanted);
+  return sum <= most ? wanted : wanted.map((amount) => (amount / sum) * most);
+}
+
+/** What somebody has when the water stands at this level: its weight of it, within its bounds. */
+function amountAt(level: number, { weight, least, most }: Bound): number {
+  return Math.min(most, Math.max(least, level * weight));
+}
+
+/** The level at which all amounts come to `amount`; `Infinity` if all have what they want before. */
+function levelOf(amount: number, bounds: readonly Bound[]): number {
+  // Between two of these levels the sum grows evenly.
+  const turns = bounds
+    .flatMap(({ weight, least, most }) => [
+      { at: least / weight, rise: weight },
+      { at: most / weight, rise: -weight },
+    ])
+    .toSorted((a, b) => a.at - b.at);
+  let [level, sum, rise] = [0, total(bounds.map(({ least }) => least)), 0];
+  for (const turn of turns) {
+    const before = sum;
+    if (rise > 0) sum += (turn.at - level) * rise;
+    if (sum >= amount && rise > 0) return level + Math.max(0, amount - before) / rise;
+    level = turn.at;
+    rise += turn.rise;
+  }
+  return Infinity;
+}
+
+/** The sum. */
+export function total(amounts: readonly number[]): number {
+  return amounts.reduce((sum, amount) => sum + amount, 0);
+}

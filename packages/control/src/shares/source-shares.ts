@@ -1,0 +1,129 @@
+import { maxMin, PLAIN_CLAIM, total, type Claim } from './max-min.js';
+import { combined, sumOf, type Rate } from './rate.js';
+import type { Terms } from './terms.js';
+
+/** A job that reads from a source, and its stages. */
+export interface JobClaim {
+  readonly job: string;
+  readonly terms: Terms;
+  readonly stages: readonly StageClaim[];
+}
+
+/** What a stage of it could use. */
+export interface StageClaim {
+  readonly stage: string;
+  readonly wanted: Rate;
+  /** Bytes that an operation of it gives, on average. Undefined if that is not known. */
+  readonly operationBytes: number | undefined;
+}
+
+/** What a job gets. */
+export interface JobShare {
+  readonly job: string;
+  /** Of what the jobs want. */
+  readonly share: Rate;
+  /** By stage: its part of that, and of what nobody wants, so that nobody has to ask before it wants more. */
+  readonly stages: ReadonlyMap<string, Rate>;
+}
+
+type Part = keyof Rate;
+
+/**
+ * Shares out a source among jobs by weighted max-min, its bytes and its operations, and what a job gets
+ * evenly among its stages. A job that can use few operations needs fewer bytes, and the other way round: the
+ * rest goes to the others.
+ */
+export function sharesOfSource(budget: Rate, jobs: readonly JobClaim[]): JobShare[] {
+  const few = shareOut(budget, jobs, 'operations');
+  const fitting = jobs.map((job, at) => withinPart(job, few[at] ?? 0, 'operations'));
+  const bytes = shareOut(budget, fitting, 'bytes');
+  const fittingBoth = fitting.map((job, at) => withinPart(job, bytes[at] ?? 0, 'bytes'));
+  const operations = shareOut(budget, fittingBoth, 'operations');
+  const all = {
+    bytes: withRest(budget, jobs, bytes, 'bytes'),
+    operations: withRest(budget, jobs, operations, 'operations'),
+  };
+  return jobs.map((job, at) => ({
+    job: job.job,
+    share: { bytes: bytes[at] ?? 0, operations: operations[at] ?? 0 },
+    stages: stagesOf(job, { bytes: all.bytes[at] ?? 0, operations: all.operations[at] ?? 0 }),
+  }));
+}
+
+function shareOut(budget: Rate, jobs: readonly JobClaim[], part: Part): number[] {
+  const whole = budget[part];
+  const claims = jobs.map((job) => claimOf(job, part));
+  if (whole === Infinity) return maxMin(whole, claims);
+  const weights = total(claims.map(({ weight }) => weight));
+  const some = (weight: number) => (whole * NEVER_LESS * weight) / weights;
+  return maxMin(
+    whole,
+    claims.map((claim) => ({ ...claim, atLeast: Math.max(claim.atLeast, some(claim.weight)) })),
+  );
+}
+
+/** The part of a source that all jobs have by weight, whatever the priorities: none stands still for ever. */
+const NEVER_LESS = 0.01;
+
+function claimOf({ terms, stages }: JobClaim, part: Part): Claim {
+  return {
+    weight: terms.weight,
+    priority: terms.priority,
+    wanted: sumOf(stages.map(({ wanted }) => wanted))[part],
+    atLeast: terms.atLeast[part],
+    atMost: terms.atMost[part],
+  };
+}
+
+/** What nobody wants goes to all by weight: a job that wants more a moment later has it already. */
+function withRest(budget: Rate, jobs: readonly JobClaim[], shares: readonly number[], part: Part): number[] {
+  const whole = budget[part];
+  if (whole === Infinity) return jobs.map(({ terms }) => terms.atMost[part]);
+  const left = whole - total(shares);
+  if (left <= 0) return [...shares];
+  const claims = jobs.map(({ terms }, at) => {
+    return {
+      ...PLAIN_CLAIM,
+      weight: terms.weight,
+      wanted: Math.max(0, terms.atMost[part] - (shares[at] ?? 0)),
+    };
+  });
+  const rest = maxMin(left, claims);
+  return shares.map((share, at) => share + (rest[at] ?? 0));
+}
+
+/** A job that gets so much of one part of a rate can use only as much of the other. */
+function withinPart(job: JobClaim, share: number, part: Part): JobClaim {
+  const wanted = claimOf(job, part).wanted;
+  if (share >= wanted) return job;
+  return { ...job, stages: job.stages.map((stage) => withinShare(stage, share, part, job.stages.length)) };
+}
+
+function withinShare(stage: StageClaim, share: number, part: Part, among: number): StageClaim {
+  const { operationBytes = 0, wanted } = stage;
+  if (!(operationBytes > 0)) return stage;
+  // Its part, if all of them want the same; another one may leave it more.
+  const most = share / among;
+  const bound =
+    part === 'operations'
+      ? { bytes: most * operationBytes, operations: Infinity }
+      : { bytes: Infinity, operations: most / operationBytes };
+  return { ...stage, wanted: combined(Math.min, wanted, bound) };
+}
+
+function stagesOf({ stages }: JobClaim, share: Rate): Map<string, Rate> {
+  const [bytes, operations] = [evenly(stages, share, 'bytes'), evenly(stages, share, 'operations')];
+  return new Map(
+    stages.map(({ stage }, at) => [stage, { bytes: bytes[at] ?? 0, operations: operations[at] ?? 0 }]),
+  );
+}
+
+function evenly(stages: readonly StageClaim[], share: Rate, part: Part): number[] {
+  if (share[part] === Infinity) return stages.map(() => Infinity);
+  const amounts = maxMin(
+    share[part],
+    stages.map(({ wanted }) => ({ ...PLAIN_CLAIM, wanted: wanted[part] })),
+  );
+  const rest = Math.max(0, share[part] - total(amounts));
+  return amounts.map((amount) => amount + rest / stages.length);
+}

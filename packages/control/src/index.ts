@@ -3,6 +3,7 @@ export { Control, type ControlEvents, type ControlSourceOptions, type StageShare
 export type { ControlOptions, RateOptions } from './options.js';
 export { look, setPolicy, type Policy, type Seen } from './records/board.js';
 export type { PolicyRecord, Stage, StageRecord } from './records/stage-record.js';
+export { admission, type Admission, type Candidate, type Effect } from './shares/admission.js';
 export {
   decide,
   type BudgetOrigin,
@@ -10,6 +11,7 @@ export {
   type JobDecision,
   type SourceDecision,
 } from './shares/decide.js';
+export { explain } from './shares/explain.js';
 export { maxMin, type Claim } from './shares/max-min.js';
 export type { NodeShare } from './shares/node-shares.js';
 export type { Rate } from './shares/rate.js';

@@ -29,3 +29,11 @@ export function termsOf(own: TermsRecord, set: TermsRecord): Terms {
 export function rateOf({ bytes, operations }: RateRecord, missing = NO_BOUND): Rate {
   return { bytes: bytes ?? missing.bytes, operations: operations ?? missing.operations };
 }
+
+/** A rate as records have it. */
+export function recordOf({ bytes, operations }: Rate): RateRecord {
+  return {
+    bytes: bytes === Infinity ? undefined : bytes,
+    operations: operations === Infinity ? undefined : operations,
+  };
+}

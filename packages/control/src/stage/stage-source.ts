@@ -3,6 +3,7 @@ import { Pace } from '../pacing/pace.js';
 import { PacedDriver } from '../pacing/paced-driver.js';
 import type { RateRecord, SourceReport, Stage } from '../records/stage-record.js';
 import { NO_BOUND, NO_RATE, type Rate } from '../shares/rate.js';
+import { recordOf } from '../shares/terms.js';
 import { Demand, type Consumed } from './demand.js';
 import { MeasuredBudget, type Load } from './measured-budget.js';
 
@@ -73,14 +74,6 @@ export class StageSource {
 
 /** From this part of the time on in which requests wait for it, the share of a stage bounds it. */
 const BOUND_FROM = 0.1;
-
-/** JSON knows no `Infinity`. */
-function recordOf({ bytes, operations }: Rate): RateRecord {
-  return {
-    bytes: bytes === Infinity ? undefined : bytes,
-    operations: operations === Infinity ? undefined : operations,
-  };
-}
 
 function loadOf(reports: readonly SourceReport[]): Omit<Load, 'areSeveral'> {
   let [bytes, operations, ms, isBound] = [0, 0, 0, false];

@@ -1,0 +1,92 @@
+import { ManualClock } from '@tiered/core/testing';
+import { describe, expect, it } from 'vitest';
+import type { PaceCounts } from '../src/pacing/pace.js';
+import { Demand, type Consumed, type SourceDemand } from '../src/stage/demand.js';
+
+const NOTHING: PaceCounts = { bytes: 0, operations: 0, waitedMs: 0, requestMs: 0, ended: 0 };
+
+/** What happens in half a second. */
+interface Half {
+  readonly bytes: number;
+  /** Milliseconds in which requests wait for the share. */
+  readonly waitedMs?: number;
+  /** Milliseconds of a request. */
+  readonly requestMs?: number;
+  /** Part of the time in which the consumer waits. Undefined: nobody is followed. */
+  readonly starved?: number;
+}
+
+/** Looks after each half second, and returns what was said last. */
+function lookAt(halves: readonly Half[]): SourceDemand {
+  const clock = new ManualClock();
+  const demand = new Demand(clock, NOTHING);
+  let counts = NOTHING;
+  let consumed: Consumed = { bytes: 0, computedMs: 0, starvedMs: 0 };
+  let said: SourceDemand | undefined;
+  for (const { bytes, waitedMs = 0, requestMs = 2, starved } of halves) {
+    clock.pass(500);
+    const operations = bytes / 1000;
+    counts = {
+      bytes: counts.bytes + bytes,
+      operations: counts.operations + operations,
+      waitedMs: counts.waitedMs + waitedMs,
+      requestMs: counts.requestMs + operations * requestMs,
+      ended: counts.ended + operations,
+    };
+    consumed = {
+      bytes: consumed.bytes + bytes,
+      computedMs: consumed.computedMs + 500 * (1 - (starved ?? 0)),
+      starvedMs: consumed.starvedMs + 500 * (starved ?? 0),
+    };
+    said = demand.look(counts, starved === undefined ? undefined : consumed);
+  }
+  if (said === undefined) throw new Error('no half second');
+  return said;
+}
+
+const times = (count: number, half: Half) => Array.from({ length: count }, () => half);
+
+describe('what a stage could use', () => {
+  it('is everything in its first two seconds, and nothing before it reads', () => {
+    expect(lookAt(times(3, { bytes: 5_000 })).wanted.bytes).toBe(Infinity);
+    expect(lookAt(times(3, { bytes: 0 })).wanted.bytes).toBe(0);
+    expect(lookAt([...times(9, { bytes: 0 }), { bytes: 5_000 }]).wanted.bytes).toBe(Infinity);
+  });
+
+  it('is a little more than what it uses, if nothing holds it up', () => {
+    const { used, wanted, waits } = lookAt(times(8, { bytes: 5_000, starved: 0 }));
+    expect(used).toEqual({ bytes: 10_000, operations: 10 });
+    expect(wanted.bytes).toBeCloseTo(10_500);
+    expect(wanted.operations).toBeCloseTo(10.5);
+    expect(waits).toBe(0);
+  });
+
+  it('is what its consumers would take, if its requests wait for the share', () => {
+    const held = { bytes: 5_000, waitedMs: 480 };
+    expect(lookAt(times(8, { ...held, starved: 0.5 })).wanted.bytes).toBeCloseTo(20_000);
+    // They have all that they need already: it reads further ahead than it must.
+    expect(lookAt(times(8, { ...held, starved: 0 })).wanted.bytes).toBeCloseTo(10_500);
+    // Who only waits could take anything, and so could one whose consumers are not known.
+    expect(lookAt(times(8, { ...held, starved: 1 })).wanted.bytes).toBe(Infinity);
+    expect(lookAt(times(8, held)).wanted.bytes).toBe(Infinity);
+  });
+
+  it('is what its few requests would bring without those of others before them', () => {
+    const alone = times(4, { bytes: 60_000, requestMs: 2, starved: 0.9 });
+    const behind = times(8, { bytes: 6_000, requestMs: 20, starved: 0.99 });
+    const { used, wanted } = lookAt([...alone, ...behind]);
+    expect(used.bytes).toBeCloseTo(12_000);
+    expect(wanted.bytes / used.bytes).toBeGreaterThan(9);
+    // Its consumers would not take as much.
+    const content = lookAt([...alone, ...times(8, { bytes: 6_000, requestMs: 20, starved: 0.2 })]);
+    expect(content.wanted.bytes).toBeCloseTo(12_000 / 0.8);
+  });
+
+  it('falls within two seconds to what a stage uses that has stopped', () => {
+    const { used, wanted } = lookAt([
+      ...times(8, { bytes: 5_000, starved: 0 }),
+      ...times(4, { bytes: 0, starved: 0 }),
+    ]);
+    expect([used.bytes, wanted.bytes]).toEqual([0, 0]);
+  });
+});

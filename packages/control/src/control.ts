@@ -13,7 +13,7 @@ import {
 } from './options.js';
 import { Board, type Seen } from './records/board.js';
 import type { StageRecord } from './records/stage-record.js';
-import { decide, guaranteedOf, shareOf, type Decision } from './shares/decide.js';
+import { decide, guaranteedOf, isSaturated, shareOf, type Decision } from './shares/decide.js';
 import type { Rate } from './shares/rate.js';
 import { Followed } from './stage/followed.js';
 import { StageSource } from './stage/stage-source.js';
@@ -202,6 +202,8 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
     const { job, node, terms } = this.#options;
     const consumed = this.#followed.consumed();
     const { memory, producers, stall, tiers } = this.#followed.report();
+    // While the registry is lost, nobody knows what the others use.
+    const isFull = (name: string) => this.#lostAt !== undefined || isSaturated(this.#decision, name);
     return {
       v: 1,
       kind: 'stage',
@@ -210,7 +212,7 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
       terms,
       needs: this.#needs(),
       sources: Object.fromEntries(
-        [...this.#sources].map(([name, source]) => [name, source.report(consumed)]),
+        [...this.#sources].map(([name, source]) => [name, source.report(consumed, isFull(name))]),
       ),
       memory,
       producers,

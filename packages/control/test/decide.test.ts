@@ -34,7 +34,13 @@ function policy(set: Partial<PolicyRecord>): PolicyRecord {
   return { v: 1, kind: 'policy', revision: 1, sources: {}, jobs: {}, nodes: {}, ...set };
 }
 
-const gives = (bytes: number, operations?: number) => policy({ sources: { nfs: { bytes, operations } } });
+/** What a source has to give for several jobs to have so much of it together. */
+const toShare = (amount: number) => amount / 0.985;
+
+function gives(bytes: number, operations?: number) {
+  const most = operations === undefined ? undefined : toShare(operations);
+  return policy({ sources: { nfs: { bytes: toShare(bytes), operations: most } } });
+}
 
 function sharesOf(stages: readonly Stage[], set: PolicyRecord | undefined) {
   const decision = decide(stages, set);
@@ -95,7 +101,7 @@ describe('the shares of all', () => {
       const { budget, budgetFrom } = decide(stages, set).sources.get('nfs') ?? { budget: { bytes: 0 } };
       return [budgetFrom, budget.bytes];
     };
-    expect(found(given, gives(1000))).toEqual(['policy', 1000]);
+    expect(found(given, policy({ sources: { nfs: { bytes: 1000 } } }))).toEqual(['policy', 1000]);
     expect(found(given)).toEqual(['options', 300]);
     // One stage that lies is not the one in the middle.
     expect(found(measured)).toEqual(['measured', 80]);
@@ -106,7 +112,7 @@ describe('the shares of all', () => {
     const heavy = stage('heavy', {}, { terms: { weight: 3, priority: 1 } });
     const light = stage('light', {});
     expect(bytesOf([heavy, light], gives(100))).toEqual([100, 0]);
-    const set = policy({ sources: { nfs: { bytes: 100 } }, jobs: { heavy: { weight: 1, priority: 0 } } });
+    const set = policy({ ...gives(100), jobs: { heavy: { weight: 1, priority: 0 } } });
     expect(bytesOf([heavy, light], set)).toEqual([50, 50]);
   });
 

@@ -14,6 +14,8 @@ interface Half {
   readonly requestMs?: number;
   /** Part of the time in which the consumer waits. Undefined: nobody is followed. */
   readonly starved?: number;
+  /** Whether the source is full. Default: no. */
+  readonly isFull?: boolean;
 }
 
 /** Looks after each half second, and returns what was said last. */
@@ -23,7 +25,7 @@ function lookAt(halves: readonly Half[]): SourceDemand {
   let counts = NOTHING;
   let consumed: Consumed = { bytes: 0, computedMs: 0, starvedMs: 0 };
   let said: SourceDemand | undefined;
-  for (const { bytes, waitedMs = 0, requestMs = 2, starved } of halves) {
+  for (const { bytes, waitedMs = 0, requestMs = 2, starved, isFull = false } of halves) {
     clock.pass(500);
     const operations = bytes / 1000;
     counts = {
@@ -38,7 +40,7 @@ function lookAt(halves: readonly Half[]): SourceDemand {
       computedMs: consumed.computedMs + 500 * (1 - (starved ?? 0)),
       starvedMs: consumed.starvedMs + 500 * (starved ?? 0),
     };
-    said = demand.look(counts, starved === undefined ? undefined : consumed);
+    said = demand.look(counts, starved === undefined ? undefined : consumed, isFull);
   }
   if (said === undefined) throw new Error('no half second');
   return said;
@@ -80,6 +82,16 @@ describe('what a stage could use', () => {
     // Its consumers would not take as much.
     const content = lookAt([...alone, ...times(8, { bytes: 6_000, requestMs: 20, starved: 0.2 })]);
     expect(content.wanted.bytes).toBeCloseTo(12_000 / 0.8);
+  });
+
+  it('is what its consumers would take, as long as it has only seen the source full', () => {
+    const full = { bytes: 6_000, requestMs: 20, isFull: true };
+    expect(lookAt(times(8, { ...full, starved: 1 })).wanted.bytes).toBe(Infinity);
+    expect(lookAt(times(8, { ...full, starved: 0.5 })).wanted.bytes).toBeCloseTo(24_000);
+    // It has seen once what its few requests bring.
+    const atEase = times(4, { bytes: 6_000, requestMs: 20, starved: 1 });
+    const known = [...times(8, full), ...atEase, ...times(4, { ...full, starved: 1 })];
+    expect(lookAt(known).wanted.bytes).toBeCloseTo(12_600);
   });
 
   it('falls within two seconds to what a stage uses that has stopped', () => {

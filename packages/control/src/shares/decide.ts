@@ -71,6 +71,16 @@ export function shareOf(decision: Decision, id: string, source: string): Rate {
   return NO_BOUND;
 }
 
+/** From this part of a budget on, requests of a source may wait for each other. */
+const SATURATED = 0.97;
+
+/** Whether the stages together use about all that a source gives. */
+export function isSaturated(decision: Decision, source: string): boolean {
+  const { budget = NO_BOUND, jobs = [] } = decision.sources.get(source) ?? {};
+  const used = sumOf(jobs.map((job) => job.used));
+  return used.bytes >= SATURATED * budget.bytes || used.operations >= SATURATED * budget.operations;
+}
+
 function wantAll(sources: Stage['sources']): Stage['sources'] {
   return Object.fromEntries(
     Object.entries(sources).map(([name, report]) => [name, { ...report, wanted: {} }]),
@@ -94,13 +104,23 @@ function decideSource(
   const { budget, budgetFrom } = budgetOf(source, readers, policy);
   const byJob = grouped(readers, ({ stage }) => stage.job);
   const claims = [...byJob].map(([job, ofJob]) => claimOf(job, ofJob, policy));
-  const jobs = sharesOfSource(budget, claims).map((share, at) => ({
+  const jobs = sharesOfSource(claims.length > 1 ? sharedOut(budget) : budget, claims).map((share, at) => ({
     ...share,
     terms: claims[at]?.terms ?? termsOf({}, {}),
     wanted: sumOf((claims[at]?.stages ?? []).map(({ wanted }) => wanted)),
     used: sumOf((byJob.get(share.job) ?? []).map(({ report }) => report.used)),
   }));
   return { source, budget, budgetFrom, jobs };
+}
+
+/**
+ * The part of a budget that is shared out between several jobs. With all of it, requests that have once come
+ * to wait for each other in the source would do so for ever, and who makes few at a time would have less.
+ */
+const SHARED_OUT = 0.985;
+
+function sharedOut({ bytes, operations }: Rate): Rate {
+  return { bytes: bytes * SHARED_OUT, operations: operations * SHARED_OUT };
 }
 
 function claimOf(job: string, readers: readonly Reader[], policy: PolicyRecord | undefined): JobClaim {

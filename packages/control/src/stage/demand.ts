@@ -14,6 +14,8 @@ const IS_BOUND = 0.5;
 const MOST_STARVED = 0.98;
 /** What was best is forgotten by so much at each look, since a source may be another one an hour later. */
 const FORGETS = 1.001;
+/** Fewer, and a queue may still be there, or others may not have said yet what they use. */
+const LOOKS_AT_EASE = 4;
 
 /** What consumers did, since the beginning. */
 export interface Consumed {
@@ -52,8 +54,9 @@ interface Moment {
  * - If its requests wait for the share, what its consumers would take if they never waited for samples: what
  * they took, divided by the part of the time in which they had some.
  * - Else what it uses, and a little more. If requests take longer than they did at best, it is so many times
- * as   much, because that is what its requests would bring if those of others were not before them; but no
- * more   than its consumers would take.
+ * as much, because that is what its requests would bring if those of others were not before them; but no
+ * more than its consumers would take. As long as the source was always full, nothing is known to be best, and
+ * it asks for that.
  */
 export class Demand {
   readonly #clock: Clock;
@@ -61,6 +64,10 @@ export class Demand {
   /** When the first request was made. */
   #begunAt: number | undefined;
   #bestMs = Infinity;
+  /** Looks in a row at which the source had no queue. */
+  #looksAtEase = 0;
+  /** Whether there were enough of them, so that what was best is as good as it gets. */
+  #isBestKnown = false;
 
   constructor(clock: Clock, counts: PaceCounts, consumed?: Consumed) {
     this.#clock = clock;
@@ -70,8 +77,9 @@ export class Demand {
   /**
    * Looks at what has happened in the last two seconds.
    * @param consumed Of all consumers. Undefined if nobody follows them.
+   * @param isSaturated Whether all stages together use all that the source gives.
    */
-  look(counts: PaceCounts, consumed: Consumed | undefined): SourceDemand {
+  look(counts: PaceCounts, consumed: Consumed | undefined, isSaturated: boolean): SourceDemand {
     const now = { at: this.#clock.now(), counts, consumed };
     const last = this.#moments.at(-1) ?? now;
     this.#moments.push(now);
@@ -82,8 +90,10 @@ export class Demand {
     const waits = part(counts.waitedMs - last.counts.waitedMs, now.at - last.at);
     const requestMs = requestMsBetween(last, now);
     this.#bestMs = Math.min(this.#bestMs * FORGETS, requestMs ?? Infinity);
+    this.#looksAtEase = isSaturated || requestMs === undefined ? 0 : this.#looksAtEase + 1;
+    if (this.#looksAtEase >= LOOKS_AT_EASE) this.#isBestKnown = true;
     const isNew = this.#begunAt !== undefined && now.at - this.#begunAt < WINDOW_MS;
-    const longer = requestMs === undefined ? 1 : requestMs / this.#bestMs;
+    const longer = requestMs === undefined ? 1 : this.#isBestKnown ? requestMs / this.#bestMs : Infinity;
     const faster = fasterBetween(before, now);
     const times = isNew ? Infinity : waits > IS_BOUND ? faster : Math.min(longer, faster);
     return { used, waits, wanted: multiple(used, Math.max(HEADROOM, times)), requestMs };

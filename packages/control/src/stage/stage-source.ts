@@ -49,9 +49,12 @@ export class StageSource {
     return { used: NO_RATE, wanted: {}, waits: 0, budget: this.#budget };
   }
 
-  /** Looks what the stage did, and could do. */
-  report(consumed: Consumed | undefined): SourceReport {
-    const { used, wanted, waits, requestMs } = this.#demand.look(this.#pace.counts, consumed);
+  /**
+   * Looks what the stage did, and could do.
+   * @param isSaturated Whether all stages together use all that the source gives.
+   */
+  report(consumed: Consumed | undefined, isSaturated: boolean): SourceReport {
+    const { used, wanted, waits, requestMs } = this.#demand.look(this.#pace.counts, consumed, isSaturated);
     return {
       used,
       wanted: recordOf(wanted),

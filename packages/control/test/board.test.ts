@@ -38,7 +38,7 @@ class BriefRegistry extends MemoryRegistry {
 }
 
 describe('what operators set', () => {
-  it('is a revision, and changes what was set before', async () => {
+  it('[U6] is a revision, and changes what was set before', async () => {
     const { registry } = await makeWorld();
     const own = await registry();
     await setPolicy(own, budget(100), { owner: 'one', by: 'ada' });
@@ -50,7 +50,7 @@ describe('what operators set', () => {
     expect(await own.all()).toHaveLength(1);
   });
 
-  it('is not lost if several set something at the same moment', async () => {
+  it('[U6] is not lost if several set something at the same moment', async () => {
     const { registry } = await makeWorld();
     const operators = await Promise.all(Array.from({ length: 5 }, registry));
     await Promise.all(
@@ -70,7 +70,7 @@ describe('what operators set', () => {
     expect(Object.keys(policy?.jobs ?? {})).toHaveLength(5);
   });
 
-  it('is refused, with the field named, if it cannot be', async () => {
+  it('[U6] is refused, with the field named, if it cannot be', async () => {
     const { registry } = await makeWorld();
     const own = await registry();
     const bad = (policy: Policy) => ({ ...policy, jobs: { a: { weight: -1 } } });
@@ -81,7 +81,7 @@ describe('what operators set', () => {
     expect((await look(own)).policy).toBeUndefined();
   });
 
-  it('is kept by the stages where records expire, or are forgotten', async () => {
+  it('[U6] is kept by the stages where records expire, or are forgotten', async () => {
     const { clock, records, registry, join } = await makeWorld();
     const stage = await join('a', new BriefRegistry(records));
     await join('b', new BriefRegistry(records));
@@ -123,7 +123,7 @@ class BriefRegistryOf implements Registry {
 }
 
 describe('the stages of a registry', () => {
-  it('see each other, and whoever has left or was killed no more', async () => {
+  it('[U5] see each other, and whoever has left or was killed no more', async () => {
     const { clock, records, registry, join } = await makeWorld();
     const [a, b] = [await join('a'), await join('b')];
     await clock.advance(600);
@@ -145,7 +145,7 @@ describe('the stages of a registry', () => {
     expect(jobs()).toEqual(['a']);
   });
 
-  it('take no notice of records that are none of theirs, or nonsense', async () => {
+  it('[U7] take no notice of records that are none of theirs, or nonsense', async () => {
     const { clock, registry, join } = await makeWorld();
     const control = await join('a');
     const own = await registry();

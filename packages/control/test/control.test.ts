@@ -50,7 +50,7 @@ function expectRates(rates: readonly number[], expected: readonly number[]): voi
 }
 
 describe('jobs that share a source', () => {
-  it('have equal parts of it, however many requests each makes', async () => {
+  it('[U4] have equal parts of it, however many requests each makes', async () => {
     const { start, ratesIn } = await makeWorld();
     await start({ job: 'modest', producers: 2, source: { budget: BUDGET } });
     await start({ job: 'greedy', producers: 32, source: { budget: BUDGET } });
@@ -58,7 +58,7 @@ describe('jobs that share a source', () => {
     expectRates(await ratesIn(5), [75, 75]);
   });
 
-  it('have parts by weight', async () => {
+  it('[U4] have parts by weight', async () => {
     const { start, ratesIn } = await makeWorld();
     for (const weight of [1, 2, 4])
       await start({ job: `of-weight-${weight}`, weight, producers: 16, source: { budget: BUDGET } });
@@ -66,7 +66,7 @@ describe('jobs that share a source', () => {
     expectRates(await ratesIn(5), [150 / 7, 300 / 7, 600 / 7]);
   });
 
-  it('leave to each other what they do not need', async () => {
+  it('[U4] leave to each other what they do not need', async () => {
     const { start, ratesIn } = await makeWorld();
     // 100 KB in 4 ms: 25 MB/s.
     await start({ job: 'computes', computeMs: 4, producers: 8, source: { budget: BUDGET } });
@@ -76,7 +76,7 @@ describe('jobs that share a source', () => {
     expectRates(await ratesIn(5), [25, 62.5, 62.5]);
   });
 
-  it('have a new balance within two seconds after one came, and after one left', async () => {
+  it('[U4] have a new balance within two seconds after one came, and after one left', async () => {
     const { start, ratesIn } = await makeWorld();
     await start({ job: 'first', producers: 16, source: { budget: BUDGET } });
     expectRates(await ratesIn(3), [150]);
@@ -89,7 +89,7 @@ describe('jobs that share a source', () => {
     expectRates(await ratesIn(3), [150]);
   });
 
-  it('find out what the source gives, if nobody says it', async () => {
+  it('[U4] find out what the source gives, if nobody says it', async () => {
     const { start, ratesIn } = await makeWorld({ bytesPerSecond: 100e6 });
     await start({ job: 'modest', producers: 4 });
     await start({ job: 'greedy', producers: 48 });

@@ -51,7 +51,7 @@ const bytesOf = (stages: readonly Stage[], set: PolicyRecord | undefined) =>
   sharesOf(stages, set).map(({ bytes }) => Math.round(bytes));
 
 describe('the shares of all', () => {
-  it('do not depend on the order in which the records come', () => {
+  it('[U2] do not depend on the order in which the records come', () => {
     const wants = fc.record({ bytes: fc.nat(1000), operations: fc.nat(100) }, { requiredKeys: [] });
     const some = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), wants), { minLength: 1, maxLength: 9 });
     fc.assert(
@@ -66,7 +66,7 @@ describe('the shares of all', () => {
     );
   });
 
-  it('are of jobs first, and then of their stages, so that a job gains nothing by more of them', () => {
+  it('[U2] are of jobs first, and then of their stages, so that a job gains nothing by more of them', () => {
     const stages = [
       stage('one', {}),
       stage('four', {}),
@@ -108,7 +108,7 @@ describe('the shares of all', () => {
     expect(found(measured.slice(0, 1))).toEqual(['none', Infinity]);
   });
 
-  it('go by what operators say of a job before what it says itself', () => {
+  it('[U6] go by what operators say of a job before what it says itself', () => {
     const heavy = stage('heavy', {}, { terms: { weight: 3, priority: 1 } });
     const light = stage('light', {});
     expect(bytesOf([heavy, light], gives(100))).toEqual([100, 0]);
@@ -116,12 +116,12 @@ describe('the shares of all', () => {
     expect(bytesOf([heavy, light], set)).toEqual([50, 50]);
   });
 
-  it('guarantee what a job needs to end in time, together with what its other stages need', () => {
+  it('[U2] guarantee what a job needs to end in time, together with what its other stages need', () => {
     const late = [stage('late', {}, { needs: 30 }), stage('late', {}, { needs: 40 })];
     expect(bytesOf([...late, stage('a', {}), stage('b', {})], gives(100))).toEqual([35, 35, 15, 15]);
   });
 
-  it('leave to each job a little, whatever the priorities', () => {
+  it('[U2] leave to each job a little, whatever the priorities', () => {
     const stages = [stage('first', {}, { terms: { priority: 1 } }), stage('last', {})];
     const [first = 0, last = 0] = sharesOf(stages, gives(1000)).map(({ bytes }) => bytes);
     expect(last).toBeGreaterThan(4);

@@ -236,7 +236,7 @@ async function ratesIn(world: World, readers: readonly Reader[], seconds: number
 }
 
 describe('jobs under faults', () => {
-  it('fail no read, and come back to their shares once the faults have ended', async () => {
+  it('[U4] [U5] fail no read, and come back to their shares once the faults have ended', async () => {
     const script = fc.array(fc.tuple(fc.integer({ min: 0, max: 2_000 }), event), {
       minLength: 4,
       maxLength: 16,

@@ -39,7 +39,7 @@ async function makeWorld(keepMs = 10_000) {
 const shareOf = (control: Control) => Math.round((control.shares().sources['nfs']?.bytes ?? NaN) / 1000);
 
 describe('a stage whose registry is lost', () => {
-  it('keeps its share for a while, and then has what it can count on, until it is found', async () => {
+  it('[U5] keeps its share for a while, and then has what it can count on, until it is found', async () => {
     const { clock, registries, light, heavy, told } = await makeWorld();
     // Nobody reads: what nobody wants is shared out by weight.
     expect([shareOf(light), shareOf(heavy)]).toEqual([49, 148]);
@@ -58,7 +58,7 @@ describe('a stage whose registry is lost', () => {
     expect([clock.sleeping, clock.sleepingInBackground]).toEqual([0, 0]);
   });
 
-  it('goes by what it would have if all wanted everything, once it is lost for longer', async () => {
+  it('[U5] goes by what it would have if all wanted everything, once it is lost for longer', async () => {
     const { clock, registries, light, heavy } = await makeWorld();
     const [first] = registries;
     if (first === undefined) throw new Error('two were made');
@@ -89,7 +89,7 @@ describe('a stage whose registry is lost', () => {
 });
 
 describe('what a stage bounds', () => {
-  it('is free again after close, and what waits goes on', async () => {
+  it('[U8] is free again after close, and what waits goes on', async () => {
     const { clock, light, heavy } = await makeWorld();
     const memory = new MemoryDriver();
     const driver = light.source(memory, { name: 'nfs' });

@@ -50,7 +50,7 @@ describe('weighted max-min', () => {
     );
   });
 
-  it('leaves nothing that somebody wants', () => {
+  it('[U2] leaves nothing that somebody wants', () => {
     fc.assert(
       fc.property(amount, claims, (whole, list) => {
         const shares = maxMin(whole, list);
@@ -60,7 +60,7 @@ describe('weighted max-min', () => {
     );
   });
 
-  it('gives nobody more for its weight than another one who wants more', () => {
+  it('[U2] gives nobody more for its weight than another one who wants more', () => {
     fc.assert(
       fc.property(amount, claims, (whole, list) => {
         const equals = list.map((one) => ({ ...one, priority: 0, atLeast: 0 }));
@@ -76,7 +76,7 @@ describe('weighted max-min', () => {
     );
   });
 
-  it('is not moved by a claim of more than its share: who lies gets its weight, and no more', () => {
+  it('[U2] is not moved by a claim of more than its share: who lies gets its weight, and no more', () => {
     fc.assert(
       fc.property(amount, claims, fc.nat(11), (whole, list, liar) => {
         const equals = list.map((one) => ({ ...one, priority: 0, atLeast: 0, atMost: Infinity }));

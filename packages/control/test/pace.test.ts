@@ -18,13 +18,13 @@ async function passesOf(pace: Pace, clock: ManualClock, sizes: readonly number[]
 }
 
 describe('a pace', () => {
-  it('lets everything pass at once without a bound, and makes no promise for it', () => {
+  it('[U3] lets everything pass at once without a bound, and makes no promise for it', () => {
     const pace = new Pace(new ManualClock());
     for (let i = 0; i < 100; i++) expect(pace.admit(request(1e12))).toBeUndefined();
     expect(pace.counts).toMatchObject({ operations: 100, waitedMs: 0 });
   });
 
-  it('lets pass at most its rate, a tenth of a second of it, and one request', async () => {
+  it('[U3] lets pass at most its rate, a tenth of a second of it, and one request', async () => {
     const size = fc.integer({ min: 1, max: 200_000 });
     const rate = fc.record({
       bytes: fc.integer({ min: 10_000, max: 10_000_000 }),
@@ -68,7 +68,7 @@ describe('a pace', () => {
     expect(passed).toBeGreaterThan(0.97 * 5_000_000);
   });
 
-  it('serves first what somebody waits for, asked at that moment, and the oldest now and then', async () => {
+  it('[U3] serves first what somebody waits for, asked at that moment, and the oldest now and then', async () => {
     const clock = new ManualClock(ticked);
     const pace = new Pace(clock);
     pace.set({ bytes: Infinity, operations: 10 });

@@ -86,7 +86,18 @@ function userName(): string | undefined {
 
 /** All packages of the project, each of which may be installed or not. */
 const PACKAGES = [
-  ...['cluster', 'config', 'control', 'core', 'formats', 'gateway', 'interpose', 'loader', 'native', 'node-fs-adapter'],
+  ...[
+    'cluster',
+    'config',
+    'control',
+    'core',
+    'formats',
+    'gateway',
+    'interpose',
+    'loader',
+    'native',
+    'node-fs-adapter',
+  ],
   ...['opendal-adapter', 'opentelemetry', 'prefetch', 'redis-adapter', 's3-adapter', 'sharing', 'simulator'],
   'tiering',
 ].map((name) => `@tiered/${name}`);

@@ -37,9 +37,8 @@ describe('a model of peers and the source', () => {
   it('counts the reads under way at the source', async () => {
     // Two at a time are sooner than a peer.
     const choice = new PeerChoice({ peerMs: () => 2.5, sourceMs: (_, underWay) => underWay });
-    const [source] = [await sourceOf(objects)];
     const ends: (() => void)[] = [];
-    const begin = () => choice.read(source, () => new Promise<void>((resolve) => ends.push(resolve)));
+    const begin = () => choice.read(() => new Promise<void>((resolve) => ends.push(resolve)));
     const peer = { underWay: 0 };
     const asked: boolean[] = [];
     const reads: Promise<void>[] = [];

@@ -5,12 +5,12 @@ import {
   type ReadIntoOptions,
   type ReadOptions,
 } from '@tiered/core/driver';
-import { memoryFor } from '@tiered/core/internal';
-import { etagOf } from '@tiered/gateway/internal';
+import { inNewMemory } from '../in-new-memory.js';
 import { checkedOptions } from '../options.js';
 import { MemoryRecords, MemoryRegistry } from '../registry/memory-registry.js';
 import { httpTransport } from '../serving/transport.js';
 import { Peer } from './peer.js';
+import { wantedRange } from './wanted-read.js';
 
 /** Where a peer is. */
 export interface OnePeerOptions {
@@ -51,18 +51,12 @@ export class OnePeerDriver extends InterceptingDriver {
     await this.#peer.close();
   }
 
-  override async read(key: string, options: ReadOptions): Promise<Uint8Array> {
-    const target = memoryFor(options.length, key);
-    return target.subarray(0, await this.readInto(key, target, options));
+  override read(key: string, options: ReadOptions): Promise<Uint8Array> {
+    return inNewMemory(key, options.length, (target) => this.readInto(key, target, options));
   }
 
-  override async readInto(
-    key: string,
-    target: Uint8Array,
-    { offset, version, signal }: ReadIntoOptions,
-  ): Promise<number> {
-    const etag = version === undefined ? undefined : etagOf(version);
-    target.set(await this.#peer.read({ key, offset, length: target.byteLength, etag, signal }, true));
+  override async readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
+    target.set(await this.#peer.read(wantedRange(key, target.byteLength, options), true));
     return target.byteLength;
   }
 

@@ -1,5 +1,3 @@
-import type { StorageDriver } from '@tiered/core';
-
 /**
  * Says how long reads take below the tiers of a worker. By it a read goes to a peer or to the source,
  * whichever is sooner (HDMLP, section 5.2). `peerModelOf` of `@tiered/simulator/calibration` makes one of
@@ -37,11 +35,11 @@ export class PeerChoice {
     return source < longOr(this.#model.peerMs(bytes, underWay + 1));
   }
 
-  /** Reads from the source, and counts that as under way. */
-  async read<T>(source: StorageDriver, read: (source: StorageDriver) => Promise<T>): Promise<T> {
+  /** Makes a read of the source, and counts it as under way. */
+  async read<T>(read: () => Promise<T>): Promise<T> {
     this.#atSource += 1;
     try {
-      return await read(source);
+      return await read();
     } finally {
       this.#atSource -= 1;
     }

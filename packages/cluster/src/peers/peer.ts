@@ -104,7 +104,7 @@ export class Peer {
   }
 
   /** Asks it for a range that nobody waits for, to see whether it answers. */
-  probe(range: WantedRange): void {
+  probe(range: Omit<WantedRange, 'signal'>): void {
     const done = () => (this.#probe = undefined);
     this.#probe = this.read({ ...range, signal: undefined }, true).then(done, done);
   }

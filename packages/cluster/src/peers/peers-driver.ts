@@ -1,5 +1,4 @@
 import { isTieredError, type Clock, type StorageDriver } from '@tiered/core';
-
 import {
   InterceptingDriver,
   type DriverCall,
@@ -7,10 +6,11 @@ import {
   type ReadIntoOptions,
   type ReadOptions,
 } from '@tiered/core/driver';
-import { Allowance, HedgedRead, LateWatch, memoryFor, type HedgeHost } from '@tiered/core/internal';
-import { etagOf } from '@tiered/gateway/internal';
+import { Allowance, HedgedRead, LateWatch, type HedgeHost } from '@tiered/core/internal';
+import { inNewMemory } from '../in-new-memory.js';
 import type { Peer } from './peer.js';
 import { PeerChoice, type PeerModel } from './peer-model.js';
+import { wantedRange } from './wanted-read.js';
 
 /** Second requests to the source, as a share of the reads of peers. */
 const HEDGES = 0.05;
@@ -100,31 +100,13 @@ export class PeersDriver extends InterceptingDriver {
   }
 
   override async read(key: string, options: ReadOptions): Promise<Uint8Array> {
-    if (this.#parts.peersOf(key).length === 0) {
-      const bytes = await this.#choice.read(this.inner, (source) => source.read(key, options));
-      this.#cameFromSource(bytes.byteLength);
-      return bytes;
-    }
-    const target = memoryFor(options.length, key);
-    return target.subarray(0, await this.readInto(key, target, options));
+    const peers = this.#peersOf(key, options.length);
+    if (peers.length === 0) return this.#fromSource(() => this.inner.read(key, options));
+    return inNewMemory(key, options.length, (target) => this.#readInto(key, target, options, peers));
   }
 
-  override async readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
-    options.signal?.throwIfAborted();
-    const length = target.byteLength;
-    const peers = length === 0 ? [] : this.#parts.peersOf(key);
-    const sooner = peers.filter(({ peer }) => !this.#choice.prefersSource(peer, length));
-    for (const asked of sooner) {
-      const count = await this.#fromPeer(asked, key, target, options);
-      if (typeof count === 'number') return count;
-      // A read waits for nothing once. The next one may be behind the same network.
-      if (count === 'late') break;
-    }
-    if (sooner.length > 0) this.#counts.inVain += 1;
-    else if (peers.length > 0) this.#counts.preferred += 1;
-    const count = await this.#choice.read(this.inner, (source) => source.readInto(key, target, options));
-    this.#cameFromSource(count);
-    return count;
+  override readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
+    return this.#readInto(key, target, options);
   }
 
   override async close(): Promise<void> {
@@ -136,18 +118,43 @@ export class PeersDriver extends InterceptingDriver {
     return call.proceed();
   }
 
+  /** The peers that may have a range. Nobody is asked for nothing. */
+  #peersOf(key: string, length: number): readonly AskedPeer[] {
+    return length === 0 ? [] : this.#parts.peersOf(key);
+  }
+
+  async #readInto(
+    key: string,
+    target: Uint8Array,
+    options: ReadIntoOptions,
+    peers = this.#peersOf(key, target.byteLength),
+  ): Promise<number> {
+    options.signal?.throwIfAborted();
+    const sooner = peers.filter(({ peer }) => !this.#choice.prefersSource(peer, target.byteLength));
+    for (const asked of sooner) {
+      const count = await this.#fromPeer(asked, key, target, options);
+      if (typeof count === 'number') return count;
+      // A read waits for nothing once. The next one may be behind the same network.
+      if (count === 'late') break;
+    }
+    if (sooner.length > 0) this.#counts.inVain += 1;
+    else if (peers.length > 0) this.#counts.preferred += 1;
+    return this.#fromSource(() => this.inner.readInto(key, target, options));
+  }
+
   /** The bytes that came, or why none did. */
   async #fromPeer(
     { peer, isHome }: AskedPeer,
     key: string,
     target: Uint8Array,
-    { offset, version, signal }: ReadIntoOptions,
+    options: ReadIntoOptions,
   ): Promise<number | 'none' | 'late'> {
+    const { offset, version, signal } = options;
     const length = target.byteLength;
-    const range = { key, offset, length, etag: version === undefined ? undefined : etagOf(version) };
+    const range = wantedRange(key, length, options);
     if (!peer.isAsked) {
       // Nobody waits for a peer that has failed until it has answered.
-      if (peer.isOnTrial) peer.probe({ ...range, signal: undefined });
+      if (peer.isOnTrial) peer.probe(range);
       return 'none';
     }
     const read = new HedgedRead<number>(
@@ -178,12 +185,18 @@ export class PeersDriver extends InterceptingDriver {
     try {
       return await read.run();
     } catch (error) {
-      if (signal?.aborted === true) throw error;
-      if (!isTieredError(error)) throw error;
+      if (signal?.aborted === true || !isTieredError(error)) throw error;
       return isTieredError(error, 'TIERED_DEADLINE') ? 'late' : 'none';
     } finally {
       this.#allowance.earn();
     }
+  }
+
+  /** Makes a read that the model and the counts know of. */
+  async #fromSource<T extends Uint8Array | number>(read: () => Promise<T>): Promise<T> {
+    const got = await this.#choice.read(read);
+    this.#cameFromSource(typeof got === 'number' ? got : got.byteLength);
+    return got;
   }
 
   #cameFromSource(bytes: number): void {

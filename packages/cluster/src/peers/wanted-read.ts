@@ -1,4 +1,6 @@
+import type { ReadIntoOptions } from '@tiered/core/driver';
 import { onAbort } from '@tiered/core/internal';
+import { etagOf } from '@tiered/gateway/internal';
 
 /** A range of an object that is wanted from a peer. */
 export interface WantedRange {
@@ -9,6 +11,15 @@ export interface WantedRange {
   /** The ETag that the object must have there; undefined for any. */
   readonly etag: string | undefined;
   readonly signal: AbortSignal | undefined;
+}
+
+/** The range that a read of a driver asks for. */
+export function wantedRange(
+  key: string,
+  length: number,
+  { offset, version, signal }: ReadIntoOptions,
+): WantedRange {
+  return { key, offset, length, etag: version === undefined ? undefined : etagOf(version), signal };
 }
 
 /** A range that somebody waits for. It ends once: with its bytes, a failure, or an abort. */

@@ -13,15 +13,8 @@ import {
   type ReadIntoOptions,
   type ReadOptions,
 } from '@tiered/core/driver';
-import {
-  assertCounts,
-  closeFor,
-  identityOf,
-  memoryFor,
-  openFor,
-  raceAbort,
-  TierHealth,
-} from '@tiered/core/internal';
+import { assertCounts, closeFor, identityOf, openFor, raceAbort, TierHealth } from '@tiered/core/internal';
+import { inNewMemory } from '../in-new-memory.js';
 import { SharedCopies, type ChunkRef } from './shared-copies.js';
 
 /** Options of `SharedTierDriver`. */
@@ -113,9 +106,8 @@ export class SharedTierDriver extends InterceptingDriver {
     await super.close();
   }
 
-  override async read(key: string, options: ReadOptions): Promise<Uint8Array> {
-    const target = memoryFor(options.length, key);
-    return target.subarray(0, await this.readInto(key, target, options));
+  override read(key: string, options: ReadOptions): Promise<Uint8Array> {
+    return inNewMemory(key, options.length, (target) => this.readInto(key, target, options));
   }
 
   override async readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {

@@ -1,6 +1,6 @@
 import { TieredError, type Clock, type StorageDriver } from '@tiered/core';
 import type { ReadOutcome, ReadRequest } from '@tiered/core/driver';
-import { LateWatch } from '@tiered/core/internal';
+import { LateWatch, memoryFor, sourceChanged } from '@tiered/core/internal';
 import { WantedRead, type WantedRange } from './wanted-read.js';
 
 /** The largest range that a batch may have. Larger ones are several. */
@@ -129,12 +129,23 @@ export class GatheredReads {
     let at = 0;
     for (const [index, { bytes, requests }] of asked.entries()) {
       const own = outcomes.slice(at, (at += requests.length));
-      const failed = own.find((outcome) => 'error' in outcome);
       const read = reads[index];
       if (read === undefined || read.isOver) continue;
-      if (failed === undefined) read.give(bytes);
-      else read.fail('error' in failed ? failed.error : undefined);
+      const error = this.#errorOf(own, read);
+      if (error === undefined) read.give(bytes);
+      else read.fail(error);
     }
+  }
+
+  /** What is wrong with what came for a read; undefined if it has all of its bytes. */
+  #errorOf(outcomes: readonly ReadOutcome[], { range }: WantedRead): unknown {
+    let got = 0;
+    for (const outcome of outcomes) {
+      if ('error' in outcome) return outcome.error;
+      got += outcome.bytes;
+    }
+    const { key, offset, length: wanted } = range;
+    return got === wanted ? undefined : sourceChanged(this.#parts.driver, key, { offset, got, wanted });
   }
 
   #left(batch: Batch): void {
@@ -160,7 +171,7 @@ function inPieces({ key, offset, length, etag }: WantedRange): {
   readonly bytes: Uint8Array;
   readonly requests: readonly ReadRequest[];
 } {
-  const bytes = new Uint8Array(length);
+  const bytes = memoryFor(length, key);
   const requests: ReadRequest[] = [];
   for (let at = 0; at < length; at += PIECE)
     requests.push({ key, offset: offset + at, target: bytes.subarray(at, at + PIECE), version: etag });

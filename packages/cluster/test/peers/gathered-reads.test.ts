@@ -64,6 +64,15 @@ describe('gathered reads', () => {
     got.forEach((bytes, i) => expect(Buffer.compare(bytes, someBytes(100, i + 3))).toBe(0));
   });
 
+  it('fail where less came than was asked for', async () => {
+    const { peer, read, bytes } = await place();
+    const short = outcomeOf(read(0, undefined, bytes + 1));
+    await settled();
+    peer.requests[0]?.answer();
+    await settled();
+    expect(short.error).toMatchObject({ code: 'TIERED_SOURCE_CHANGED' });
+  });
+
   it('are at most 256 in a request', async () => {
     const { peer, read } = await place();
     const all = Array.from({ length: 600 }, (_, i) => read(i));

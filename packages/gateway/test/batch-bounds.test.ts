@@ -123,6 +123,23 @@ describe('the client of a batch', () => {
   });
 });
 
+describe('small items', () => {
+  it('[X1] that are there are sent, and wait for none that is not', async () => {
+    const { source, items } = await holding(someBytes(10 * KIB, 1), 3);
+    const gateway = await gatewayOn(await onSource(source));
+    const socket = connectionTo(gateway, batchText(items));
+    let got = 0;
+    socket.on('data', ({ byteLength }: Buffer) => (got += byteLength));
+    await until(() => source.held.length === items.length);
+    await source.release({ index: 0 });
+    await source.release({ index: 0 });
+    await until(() => got > 2 * 10 * KIB);
+    expect(source.held).toHaveLength(1);
+    await source.releaseAll();
+    await until(() => got > 3 * 10 * KIB);
+  });
+});
+
 describe('the source of a batch', () => {
   async function failing(nth: number, code: 'TIERED_UNAVAILABLE' | 'TIERED_NOT_FOUND') {
     const fault = { kind: 'fail', code, retryable: code === 'TIERED_UNAVAILABLE' } as const;

@@ -45,6 +45,15 @@ describe('the ETags of a batch', () => {
     ]);
   });
 
+  it('are all that a header of pax says of a name that is not long', async () => {
+    const said: unknown[] = [];
+    const { body } = await batchOf(await served(), [{ objname: 'a' }], { onob: true }, ASKED);
+    const onReadEntry = ({ path, size, extended }: ReadEntry) =>
+      void said.push(path, size, Object.keys(JSON.parse(JSON.stringify(extended)) as object));
+    list({ strict: true, sync: true, onReadEntry }).end(body);
+    expect(said).toEqual(['a', 10, ['comment', 'global']]);
+  });
+
   it('cost those 1024 bytes an entry, and nobody else', async () => {
     const gateway = await served();
     const bytesOf = async (request: typeof ASKED | undefined) =>

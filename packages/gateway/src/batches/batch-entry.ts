@@ -24,6 +24,7 @@ export class BatchEntry {
   #body: OpenObject | undefined;
   #pieces: AsyncIterator<Uint8Array> | undefined;
   #first: Promise<IteratorResult<Uint8Array>> | undefined;
+  #isHere = false;
 
   constructor(item: BatchItem, storage: HierarchyStorage, options: StatOptions) {
     this.item = item;
@@ -42,6 +43,11 @@ export class BatchEntry {
   /** Whether its bytes are being read. */
   get isBegun(): boolean {
     return this.#pieces !== undefined;
+  }
+
+  /** Whether its first bytes are there, or known not to come. */
+  get isHere(): boolean {
+    return this.#isHere || this.#entry?.length === 0;
   }
 
   /** The slowest level that gave any of them. */
@@ -93,7 +99,8 @@ export class BatchEntry {
     const pieces = body[Symbol.asyncIterator]();
     this.#pieces = pieces;
     this.#first = pieces.next();
-    this.#first.catch(() => undefined);
+    const come = () => void (this.#isHere = true);
+    this.#first.then(come, come);
     return pieces;
   }
 }

@@ -1,12 +1,12 @@
 import { loadChecksum, onAbort, type Checksum } from '@tiered/core/internal';
 import type { HierarchyStorage } from '../hierarchy/hierarchy-storage.js';
 import { slowerOf } from '../hierarchy/levels.js';
-import { LEAST_PIECE } from '../hierarchy/piece-memory.js';
 import { modifiedOf } from '../protocol/found-object.js';
 import { noSuchBucket, S3Error } from '../protocol/s3-error.js';
 import type { OpenObject, StatOptions } from '../reads/read-storage.js';
 import { BatchEntry } from './batch-entry.js';
 import type { BatchItem, BatchRequest } from './batch-request.js';
+import { PackedEntries } from './packed-entries.js';
 import { END_OF_TAR, headerOf, paddingOf } from './tar.js';
 
 /** Items that are looked up, and read, while an earlier one is sent. */
@@ -15,6 +15,9 @@ const AHEAD_ITEMS = 64;
 const AHEAD_BYTES = 16 * 1024 * 1024;
 /** Larger items are read piece by piece, when it is their turn. */
 const SMALL = 1024 * 1024;
+
+/** Bytes of an entry beside those of its item, unless its name is long; and those of the end. */
+const BESIDE = 4096;
 
 /** Stands before the names of items that are missing, as AIStore has it. */
 const MISSING = '__404__';
@@ -25,13 +28,15 @@ const OF_ITEM: readonly number[] = [404, 416, 504];
 /**
  * The answer to a batch: a tar with an entry for each item, in their order. Later items are read while
  * earlier ones are sent, as far as there is memory. A header is sent when the first bytes behind it are
- * there. So an object that turns out to be gone is a missing item as well.
+ * there. So an object that turns out to be gone is a missing item as well. Small items that are there are
+ * sent together. None waits for one that is not.
  */
 export class BatchReading implements OpenObject {
   readonly #storages: ReadonlyMap<string, HierarchyStorage>;
   readonly #request: BatchRequest;
   readonly #options: StatOptions;
   readonly #ahead: BatchEntry[] = [];
+  readonly #packed: PackedEntries;
   #from: string | undefined;
   #checksum: Checksum | undefined;
 
@@ -43,6 +48,7 @@ export class BatchReading implements OpenObject {
     this.#storages = storages;
     this.#request = request;
     this.#options = options;
+    this.#packed = new PackedEntries(mostBytesOf(request.items));
     for (const { bucket } of request.items) if (!storages.has(bucket)) throw noSuchBucket(bucket);
   }
 
@@ -61,11 +67,13 @@ export class BatchReading implements OpenObject {
         this.#lookAhead(items, ended.signal);
         const [entry] = this.#ahead;
         if (entry === undefined) break;
+        if (this.#packed.bytes > 0 && !entry.isHere) yield this.#packed.take();
         yield* this.#send(entry);
         await entry.close();
         this.#ahead.shift();
       }
-      yield END_OF_TAR;
+      yield* this.#pack([END_OF_TAR]);
+      yield this.#packed.take();
     } finally {
       ended.abort(new Error('Nobody takes the bytes any more.'));
       stopListening();
@@ -110,7 +118,7 @@ export class BatchReading implements OpenObject {
     } catch (error) {
       if (!keepsOn || !this.#isOfItem(error)) throw error;
       const comment = withEtags ? String(error.status) : undefined;
-      yield headerOf({ path: `${MISSING}/${name}`, size: 0, mtime: modifiedOf({}), comment });
+      yield* this.#pack([headerOf({ path: `${MISSING}/${name}`, size: 0, mtime: modifiedOf({}), comment })]);
       return;
     }
     const { object, length } = await entry.found;
@@ -121,9 +129,17 @@ export class BatchReading implements OpenObject {
       comment: withEtags ? this.#commentOn(object.etag, first, length) : undefined,
     });
     this.#from = slowerOf(this.#from, entry.from);
-    if (first === undefined) yield header;
-    else if (length <= LEAST_PIECE) yield Buffer.concat([header, first, paddingOf(length)]);
+    if (first === undefined) yield* this.#pack([header]);
+    else if (first.byteLength === length) yield* this.#pack([header, first, paddingOf(length)]);
     else yield* this.#sendLarge(entry, [header, first], paddingOf(length));
+  }
+
+  /** Packs a whole entry if it is small, and sends it otherwise. What is packed goes before it. */
+  *#pack(parts: readonly Uint8Array[]): Generator<Uint8Array, void, undefined> {
+    const bytes = parts.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    if (this.#packed.bytes > 0 && !this.#packed.hasRoomFor(bytes)) yield this.#packed.take();
+    if (!this.#packed.hasRoomFor(bytes)) yield* parts;
+    else for (const part of parts) this.#packed.add(part);
   }
 
   /** The first bytes of an entry: all of them, if they are to have a checksum. */
@@ -153,6 +169,7 @@ export class BatchReading implements OpenObject {
     begin: readonly Uint8Array[],
     padding: Uint8Array,
   ): AsyncGenerator<Uint8Array, void, undefined> {
+    if (this.#packed.bytes > 0) yield this.#packed.take();
     yield* begin;
     for (let piece = await entry.next(); piece !== undefined; piece = await entry.next()) {
       this.#from = slowerOf(this.#from, entry.from);
@@ -160,6 +177,11 @@ export class BatchReading implements OpenObject {
     }
     if (padding.byteLength > 0) yield padding;
   }
+}
+
+/** Bytes of an answer to these items, if the lengths of all are known. */
+function mostBytesOf(items: readonly BatchItem[]): number {
+  return items.reduce((sum, { length }) => sum + (length > 0 ? length + BESIDE : Infinity), 0);
 }
 
 /** All bytes of a small entry, which mostly are its first piece. Pieces are valid until the next one. */

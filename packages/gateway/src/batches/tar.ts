@@ -20,15 +20,22 @@ export interface TarEntry {
 
 /**
  * Makes the header of an entry, or both, if its name, its size or a comment needs one of pax, which costs
- * 1024 bytes. All readers of tar let a comment pass.
+ * 1024 bytes. All readers of tar let a comment pass. The header of pax has only what the other one cannot
+ * say: both sides spend more on its fields than on all else of a small entry.
  */
 export function headerOf({ path, size, mtime, comment }: TarEntry): Uint8Array {
-  const about = { path, size, mtime, mode: 0o644, uid: 0, gid: 0 };
-  const needsPax = comment !== undefined || Buffer.byteLength(path) >= LONG;
-  const header = new Header({ ...about, path: needsPax ? 'path-in-pax-header' : path, type: 'File' });
+  const about = { size, mtime, mode: 0o644, uid: 0, gid: 0 };
+  const isLong = Buffer.byteLength(path) >= LONG;
+  const header = new Header({ ...about, path: isLong ? 'path-in-pax-header' : path, type: 'File' });
   const block = Buffer.alloc(BLOCK);
-  if (!header.encode(block) && !needsPax) return block;
-  return Buffer.concat([new Pax(comment === undefined ? about : { ...about, comment }).encode(), block]);
+  const isTooMuch = header.encode(block);
+  if (!isTooMuch && !isLong && comment === undefined) return block;
+  const said = {
+    ...(isTooMuch && about),
+    ...(isLong && { path }),
+    ...(comment !== undefined && { comment }),
+  };
+  return Buffer.concat([new Pax(said).encode(), block]);
 }
 
 /** Makes what fills the last block of an entry. */

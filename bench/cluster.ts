@@ -1,3 +1,12 @@
+/*
+ * Trainings on several nodes, which are processes, and what the simulator says of them.
+ *
+ * The simulator is given what is measured of the same nodes before: t(gamma) by epochs of 1, 2 and all nodes
+ * that keep nothing; then, after three epochs by plan with RAM for all, r and b_c. For these each node reads
+ * the samples of its epochs that it keeps itself, and after that those which others keep, while all nodes do
+ * the same. Bytes over time, as `tiered calibrate --peers` measures one peer, but through the prefetcher of a
+ * training, and with all nodes at work, which share the processors of one machine.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';

@@ -1,17 +1,9 @@
-import { bytesOf } from '../gateway/datasets.js';
 import type { Row } from '../lib/bench.js';
 import type { Case } from './cases.js';
 import { fastRow } from './figures.js';
+import type { Kept, Node } from './node.js';
 import type { Measured } from './predicted.js';
-import {
-  ALONE,
-  BY_PLAN,
-  RENDEZVOUS,
-  SOURCE_ONLY,
-  train,
-  type ClusterEpoch,
-  type Training,
-} from './trained.js';
+import { BY_PLAN, RENDEZVOUS, SOURCE_ONLY, train, type ClusterEpoch, type Training } from './trained.js';
 
 const MB = 1e6;
 
@@ -23,22 +15,28 @@ export async function measure(training: Training, one: Case, rows: Row[]): Promi
     const [epoch] = await train(training, { ...one, nodes, epochs: 1 }, SOURCE_ONLY, null);
     source.push([nodes, rateOf(epoch)]);
   }
-  const [, own] = await train(training, { ...one, nodes: 1, parts: 1, epochs: 2 }, ALONE, null);
-  const ramMBps = rateOf(own);
-  const fast = await train(training, { ...one, parts: one.nodes, epochs: 3 }, BY_PLAN, null);
-  const last = fast.at(-1);
-  const measured = { source, networkMBps: linkOf(last, ramMBps, one), ramMBps };
+  let [ramMBps, networkMBps] = [NaN, NaN];
+  const fast = await train(
+    training,
+    { ...one, parts: one.nodes, epochs: 3 },
+    BY_PLAN,
+    null,
+    async (nodes) => {
+      ramMBps = await meanRate(nodes, 'by itself');
+      networkMBps = await meanRate(nodes, 'by others');
+    },
+  );
+  const measured = { source, networkMBps, ramMBps };
   rows.push(fastRow(one, measured, fast));
   return measured;
 }
 
-function rateOf(epoch: ClusterEpoch | undefined): number {
-  return epoch === undefined ? NaN : epoch.bytes / epoch.seconds / MB;
+/** Of a node, while all of them read. */
+async function meanRate(nodes: readonly Node[], kept: Kept): Promise<number> {
+  const rates = await Promise.all(nodes.map((node) => node.rate(kept)));
+  return rates.reduce((sum, rate) => sum + rate, 0) / nodes.length;
 }
 
-/** What is left of the time of an epoch, beside the reads of a node's own RAM, is that of its peers. */
-function linkOf(epoch: ClusterEpoch | undefined, ramMBps: number, { dataset, nodes }: Case): number {
-  if (epoch === undefined) return NaN;
-  const ownMB = (bytesOf(dataset) - epoch.peerBytes) / nodes / MB;
-  return epoch.peerBytes / nodes / MB / Math.max(1e-3, epoch.seconds - ownMB / ramMBps);
+function rateOf(epoch: ClusterEpoch | undefined): number {
+  return epoch === undefined ? NaN : epoch.bytes / epoch.seconds / MB;
 }

@@ -8,11 +8,12 @@ import { listSequence, Prefetcher, StagingBuffer, type SampleRequest } from '@ti
 import { rankSampler, type Sampler } from '@tiered/prefetch/sampling';
 import { RedisDriver } from '@tiered/redis-adapter';
 import { S3Driver } from '@tiered/s3-adapter';
+import { rateOf } from '@tiered/simulator/calibration';
 import { firstFit, PlacementHandler, planFollower } from '@tiered/tiering';
 import readline from 'node:readline';
 import { keysOf, type Dataset } from '../gateway/datasets.js';
 import { SEED } from './cases.js';
-import type { EpochTask, NodeEpoch, NodeTask } from './node.js';
+import type { EpochTask, Kept, Line, NodeEpoch, NodeTask } from './node.js';
 import { planOf } from './plan.js';
 
 /** Milliseconds to wait for the others. */
@@ -27,6 +28,8 @@ interface Opened {
   readonly sampler: Sampler;
   readonly hierarchy: Hierarchy;
   readonly cluster: Cluster | undefined;
+  /** Who keeps each sample; undefined without a plan. */
+  readonly homes: Uint16Array | undefined;
   /** Of all epochs, so that what is learnt in one is known in the next. */
   readonly staging: StagingBuffer;
 }
@@ -59,16 +62,18 @@ async function open(task: NodeTask): Promise<Opened> {
     }),
   }).open();
   await cluster?.serve(hierarchy);
+  let homes: Uint16Array | undefined;
   if (sharing === 'by plan') {
-    const { homes, plan } = planOf(sampler, rank, quota, dataset.bytes);
+    const { plan, ...shared } = planOf(sampler, rank, quota, dataset.bytes);
+    homes = shared.homes;
     const numbers = new Map(keys.map((key, number) => [key, number]));
     const sampleOf = (key: string) => numbers.get(key);
     follower.follow({ plan, sampleOf });
-    cluster?.usePlan({ homes, sampleOf });
+    cluster?.usePlan({ homes: shared.homes, sampleOf });
   }
   if (cluster !== undefined && !(await cluster.gathered({ timeoutMs: OTHERS_MS })))
     throw new Error(`worker ${rank} does not see the others`);
-  return { dataset, keys, rank, sampler, hierarchy, cluster, staging: new StagingBuffer() };
+  return { dataset, keys, rank, sampler, hierarchy, cluster, homes, staging: new StagingBuffer() };
 }
 
 /** Objects whole, or piece by piece. */
@@ -93,11 +98,16 @@ async function read(opened: Opened, { epoch, computeBytesPerSecond }: EpochTask)
   const bytesPerMs = (computeBytesPerSecond ?? Infinity) / 1000;
   const before = { stats: cluster?.stats(), cpu: process.cpuUsage() };
   const begun = systemClock.now();
-  let [trainedAt, bytes] = [begun, 0];
+  let [trainedAt, bytes, stalledMs] = [begun, 0, 0];
   await using prefetcher = prefetcherOf(opened, own);
   for await (const { data } of prefetcher) {
     bytes += data.byteLength;
-    trainedAt = Math.max(trainedAt, systemClock.now()) + data.byteLength / bytesPerMs;
+    const { stallMs } = prefetcher.stats();
+    // A sample that was there is trained on as soon as the one before it is done: that the timer ended later,
+    // because other nodes have the processor, is no part of a training.
+    const from = stallMs > stalledMs ? Math.max(trainedAt, systemClock.now()) : trainedAt;
+    stalledMs = stallMs;
+    trainedAt = from + data.byteLength / bytesPerMs;
     const ahead = trainedAt - systemClock.now();
     if (ahead > AHEAD_MS) await systemClock.sleep(ahead);
   }
@@ -119,9 +129,28 @@ async function read(opened: Opened, { epoch, computeBytesPerSecond }: EpochTask)
   };
 }
 
+/** As `tiered calibrate` measures a level: bytes over time, here of a training's own reads. */
+async function rate(opened: Opened, kept: Kept): Promise<{ readonly rate: number }> {
+  const { keys, rank, sampler, homes } = opened;
+  const epochs = Array.from({ length: sampler.epochs }, (_, epoch) => [...sampler.epoch(rank, epoch)]);
+  const samples = [...new Set(epochs.flat())].filter(
+    (sample) => (homes?.[sample] === rank) === (kept === 'by itself'),
+  );
+  await using prefetcher = prefetcherOf(
+    opened,
+    samples.map((sample) => keys[sample] ?? ''),
+  );
+  const reads = prefetcher[Symbol.asyncIterator]();
+  const next = async () => {
+    const read = await reads.next();
+    return read.done === true ? undefined : read.value.data.byteLength;
+  };
+  return { rate: await rateOf([{ next }], { ms: Infinity, bytes: Infinity }, systemClock) };
+}
+
 let opened: Opened | undefined;
 for await (const line of readline.createInterface(process.stdin)) {
-  const task = JSON.parse(line) as { open: NodeTask } | { read: EpochTask } | 'idle' | 'close';
+  const task = JSON.parse(line) as Line;
   let answer: object = {};
   if (typeof task === 'object' && 'open' in task) opened = await open(task.open);
   else if (opened === undefined) throw new Error('nothing is open');
@@ -129,7 +158,7 @@ for await (const line of readline.createInterface(process.stdin)) {
   else if (task === 'close') {
     await opened.hierarchy.close();
     await opened.cluster?.close();
-  } else answer = await read(opened, task.read);
+  } else answer = 'rate' in task ? await rate(opened, task.rate) : await read(opened, task.read);
   console.log(JSON.stringify(answer));
 }
 process.exit();

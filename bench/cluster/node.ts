@@ -30,6 +30,9 @@ export interface EpochTask {
   readonly computeBytesPerSecond: number | null;
 }
 
+/** What a node reads to measure a level: what it keeps itself, or what others keep. */
+export type Kept = 'by itself' | 'by others';
+
 /** What an epoch came to, on one node. */
 export interface NodeEpoch {
   readonly seconds: number;
@@ -44,7 +47,8 @@ export interface NodeEpoch {
   readonly cpuSeconds: number;
 }
 
-type Line = { readonly open: NodeTask } | { readonly read: EpochTask } | 'idle' | 'close';
+export type Line =
+  { readonly open: NodeTask } | { readonly read: EpochTask } | { readonly rate: Kept } | 'idle' | 'close';
 
 const PROGRAM = fileURLToPath(new URL('node-process.ts', import.meta.url));
 
@@ -67,6 +71,12 @@ export class Node implements AsyncDisposable {
 
   async read(task: EpochTask): Promise<NodeEpoch> {
     return (await this.#ask({ read: task })) as NodeEpoch;
+  }
+
+  /** MB/s of the samples of all epochs that are kept there, by the plan. */
+  async rate(kept: Kept): Promise<number> {
+    const { rate } = (await this.#ask({ rate: kept })) as { readonly rate: number };
+    return rate;
   }
 
   /** Resolves once nothing is on its way to its tier. */

@@ -20,7 +20,7 @@ export interface Measured {
   readonly source: readonly (readonly [number, number])[];
   /** b_c: what each node reads from others while all do, in MB/s. */
   readonly networkMBps: number;
-  /** r: what a node reads from its own RAM, in MB/s. */
+  /** r: what each node reads from its own RAM while all do, in MB/s. */
   readonly ramMBps: number;
 }
 

@@ -48,12 +48,16 @@ export interface Training {
 
 let run = 0;
 
-/** Trains a case in one way. */
+/**
+ * Trains a case in one way.
+ * @param then Does something else with the nodes before they are closed.
+ */
 export async function train(
   { scratch, source, nodes }: Training,
   one: Case,
   way: Way,
   computeBytesPerSecond: number | null,
+  then?: (nodes: readonly Node[]) => Promise<void>,
 ): Promise<ClusterEpoch[]> {
   const directory = path.join(scratch, `run-${run++}`);
   const { dataset, epochs } = one;
@@ -76,6 +80,7 @@ export async function train(
     const seen: ClusterEpoch[] = [];
     for (let epoch = 0; epoch < epochs; epoch++)
       seen.push(await epochOf(some, source, epoch, compute, server));
+    await then?.(some);
     await Promise.all(some.map((node) => node.close()));
     return seen;
   } finally {

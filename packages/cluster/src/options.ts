@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from '@tiered/core';
 import { assertCounts, configError } from '@tiered/core/internal';
 import { isLoopback } from '@tiered/gateway/internal';
+import { assertTtl } from './registry/checks.js';
 import type { Registry } from './registry/registry.js';
 
 /** Options of `Cluster.join`. */
@@ -81,7 +82,7 @@ export function checkedOptions(options: ClusterOptions): CheckedOptions {
   const { deadlineMs = 5_000, ttlMs = 10_000, goneAfterMs = 60_000 } = options;
   const { lateAfterMs = deadlineMs / 5 } = options;
   assertCounts({ rank }, 0);
-  assertCounts({ ttlMs }, 1_000);
+  assertTtl(ttlMs);
   if (options.size !== undefined) assertCounts({ size });
   if (rank >= size) throw configError('rank', `a number from 0 to ${size - 1}, as size is ${size}`, rank);
   for (const [field, ms] of Object.entries({ deadlineMs, goneAfterMs, lateAfterMs }))

@@ -1,7 +1,9 @@
 import type { Clock } from '@tiered/core';
+import { onAbort } from '@tiered/core/internal';
 import { Calls } from './calls.js';
 import { assertSlot, checkedRecord } from './checks.js';
 import type { PutOptions, Registry, RegistryCallOptions, RegistryEntry } from './registry.js';
+import { Watchers } from './watchers.js';
 
 /** A record, and when it expires. */
 interface Kept extends RegistryEntry {
@@ -12,7 +14,7 @@ interface Kept extends RegistryEntry {
 export class MemoryRecords {
   readonly clock: Clock;
   readonly #kept = new Map<string, Kept>();
-  readonly #watchers = new Set<{ readonly changed: () => void }>();
+  readonly #watchers = new Watchers();
 
   constructor(clock: Clock) {
     this.clock = clock;
@@ -29,7 +31,7 @@ export class MemoryRecords {
     const holder = this.all().find(({ slot }) => slot === kept.slot);
     if (holder !== undefined && holder.owner !== kept.owner) return false;
     this.#kept.set(kept.slot, kept);
-    this.#tell();
+    this.#watchers.tell();
     return true;
   }
 
@@ -37,18 +39,12 @@ export class MemoryRecords {
   leave(slot: string, owner: string): void {
     if (this.#kept.get(slot)?.owner !== owner) return;
     this.#kept.delete(slot);
-    this.#tell();
+    this.#watchers.tell();
   }
 
   /** Calls back at each change. Returns what stops that. */
   watch(changed: () => void): () => void {
-    const watcher = { changed };
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
-  }
-
-  #tell(): void {
-    for (const { changed } of [...this.#watchers]) changed();
+    return this.#watchers.add(changed);
   }
 }
 
@@ -64,12 +60,16 @@ export class MemoryRegistry implements Registry {
   readonly longestTtlMs = Infinity;
   readonly #records: MemoryRecords;
   readonly #calls: Calls;
-  readonly #stops = new Set<() => void>();
+  readonly #watchers: Watchers;
 
   /** @param records What the workers share. */
   constructor(records: MemoryRecords) {
     this.#records = records;
     this.#calls = new Calls(this.name, records.clock, BOUND_MS);
+    this.#watchers = new Watchers((signal) => {
+      const stop = records.watch(() => this.#watchers.tell());
+      onAbort(signal, stop);
+    });
   }
 
   open({ signal }: RegistryCallOptions = {}): Promise<void> {
@@ -92,12 +92,7 @@ export class MemoryRegistry implements Registry {
   }
 
   watch(changed: () => void): () => void {
-    const stop = this.#records.watch(changed);
-    this.#stops.add(stop);
-    return () => {
-      this.#stops.delete(stop);
-      stop();
-    };
+    return this.#watchers.add(changed);
   }
 
   async leave(slot: string, owner: string, { signal }: RegistryCallOptions = {}): Promise<void> {
@@ -106,8 +101,7 @@ export class MemoryRegistry implements Registry {
   }
 
   async close(): Promise<void> {
-    for (const stop of this.#stops) stop();
-    this.#stops.clear();
+    this.#watchers.clear();
     await this.#calls.close();
   }
 }

@@ -7,6 +7,7 @@ import { NatsLink } from './nats-connection.js';
 import { isBucketGone, isWrongRevision, natsError } from './nats-errors.js';
 import { settingsOf, type NatsRegistryOptions, type NatsSettings } from './nats-options.js';
 import type { PutOptions, Registry, RegistryCallOptions, RegistryEntry } from './registry.js';
+import { Watchers } from './watchers.js';
 
 /** Milliseconds after which a call is given up. */
 const BOUND_MS = 5000;
@@ -15,8 +16,8 @@ const AGAIN_MS = 1000;
 /** Records that are asked for at a time. */
 const AT_A_TIME = 64;
 
-/** The reason for which nobody watches any more. */
-const STOPPED = new Error('nobody watches the registry any more');
+/** The reason for which updates are not waited for any more. */
+const ENDED = new Error('the watch has ended');
 
 /**
  * The registry for workers of several machines: a bucket of NATS JetStream. The server has to be started with
@@ -40,8 +41,7 @@ export class NatsRegistry implements Registry {
   readonly #clock: Clock;
   readonly #calls: Calls;
   #link: Promise<NatsLink> | undefined;
-  readonly #watchers = new Set<{ readonly changed: () => void }>();
-  #watching: AbortController | undefined;
+  readonly #watchers: Watchers;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID`, which shows no secrets. */
   constructor(options: NatsRegistryOptions) {
@@ -51,6 +51,9 @@ export class NatsRegistry implements Registry {
     this.name = `nats:${this.#settings.servers.join(',')}/${this.#settings.bucket}`;
     this.#clock = options.clock ?? systemClock;
     this.#calls = new Calls(this.name, this.#clock, BOUND_MS);
+    this.#watchers = new Watchers((signal) => {
+      if (!this.#calls.isClosed) void this.#watch(signal);
+    });
   }
 
   async open({ signal }: RegistryCallOptions = {}): Promise<void> {
@@ -79,16 +82,7 @@ export class NatsRegistry implements Registry {
   }
 
   watch(changed: () => void): () => void {
-    const watcher = { changed };
-    this.#watchers.add(watcher);
-    if (this.#watching === undefined && !this.#calls.isClosed) {
-      this.#watching = new AbortController();
-      void this.#watch(this.#watching.signal);
-    }
-    return () => {
-      this.#watchers.delete(watcher);
-      if (this.#watchers.size === 0) this.#stopWatching();
-    };
+    return this.#watchers.add(changed);
   }
 
   async leave(slot: string, owner: string, { signal }: RegistryCallOptions = {}): Promise<void> {
@@ -100,7 +94,6 @@ export class NatsRegistry implements Registry {
 
   async close(): Promise<void> {
     this.#watchers.clear();
-    this.#stopWatching();
     await this.#calls.close();
     await this.#disconnect();
   }
@@ -151,15 +144,6 @@ export class NatsRegistry implements Registry {
     return connecting;
   }
 
-  #tell(): void {
-    for (const { changed } of [...this.#watchers]) changed();
-  }
-
-  #stopWatching(): void {
-    this.#watching?.abort(STOPPED);
-    this.#watching = undefined;
-  }
-
   /** Follows the bucket, and begins again whenever the connection or the bucket is lost. */
   async #watch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -172,13 +156,14 @@ export class NatsRegistry implements Registry {
     if (!this.#calls.isOpen) return;
     const link = await this.#connected(signal);
     const broken = new AbortController();
-    const stops = [link.onBreak(() => broken.abort(STOPPED)), onAbort(signal, () => broken.abort(STOPPED))];
+    const stops = [link.onBreak(() => broken.abort(ENDED)), onAbort(signal, () => broken.abort(ENDED))];
     try {
       const bucket = await raceAbort(link.bucket(), broken.signal);
       const updates = await bucket.watch({ headers_only: true });
       stops.push(onAbort(broken.signal, () => updates.stop()));
       // The first ones are what is there, so nothing is missed while it begins.
-      for await (const update of updates) if (update !== undefined && !broken.signal.aborted) this.#tell();
+      for await (const update of updates)
+        if (update !== undefined && !broken.signal.aborted) this.#watchers.tell();
     } finally {
       for (const stop of stops) stop();
     }

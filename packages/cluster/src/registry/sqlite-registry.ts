@@ -6,6 +6,7 @@ import { Calls } from './calls.js';
 import { assertSlot, checkedRecord } from './checks.js';
 import { RecordThread } from './record-thread.js';
 import type { PutOptions, Registry, RegistryCallOptions, RegistryEntry } from './registry.js';
+import { Watchers } from './watchers.js';
 
 /** Milliseconds after which a call is given up: another process was stopped while it was writing. */
 const BOUND_MS = 2000;
@@ -55,8 +56,7 @@ export class SqliteRegistry implements Registry {
   readonly #now: () => number;
   readonly #calls: Calls;
   #thread: RecordThread | undefined;
-  readonly #watchers = new Set<{ readonly changed: () => void }>();
-  #looking: AbortController | undefined;
+  readonly #watchers: Watchers;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for a path that is empty or begins with `~`. */
   constructor({ path: file, clock = systemClock, now = sinceStart }: SqliteRegistryOptions) {
@@ -67,6 +67,9 @@ export class SqliteRegistry implements Registry {
     this.#clock = clock;
     this.#now = now;
     this.#calls = new Calls(this.name, clock, BOUND_MS);
+    this.#watchers = new Watchers((signal) => {
+      if (!this.#calls.isClosed) void this.#look(signal);
+    });
   }
 
   /**
@@ -108,16 +111,7 @@ export class SqliteRegistry implements Registry {
   }
 
   watch(changed: () => void): () => void {
-    const watcher = { changed };
-    this.#watchers.add(watcher);
-    if (this.#looking === undefined && !this.#calls.isClosed) {
-      this.#looking = new AbortController();
-      void this.#look(this.#looking.signal);
-    }
-    return () => {
-      this.#watchers.delete(watcher);
-      if (this.#watchers.size === 0) this.#stopLooking();
-    };
+    return this.#watchers.add(changed);
   }
 
   async leave(slot: string, owner: string, { signal }: RegistryCallOptions = {}): Promise<void> {
@@ -127,7 +121,6 @@ export class SqliteRegistry implements Registry {
 
   async close(): Promise<void> {
     this.#watchers.clear();
-    this.#stopLooking();
     await this.#calls.close();
     await this.#endThread();
   }
@@ -149,11 +142,6 @@ export class SqliteRegistry implements Registry {
     });
   }
 
-  #stopLooking(): void {
-    this.#looking?.abort(STOPPED);
-    this.#looking = undefined;
-  }
-
   async #look(signal: AbortSignal): Promise<void> {
     let seen = await this.#version(signal);
     while (!signal.aborted) {
@@ -161,7 +149,7 @@ export class SqliteRegistry implements Registry {
       const version = await this.#version(signal);
       if (signal.aborted || version === undefined || version === seen) continue;
       seen = version;
-      for (const { changed } of [...this.#watchers]) changed();
+      this.#watchers.tell();
     }
   }
 
@@ -172,9 +160,6 @@ export class SqliteRegistry implements Registry {
     );
   }
 }
-
-/** The reason for which nobody looks any more. */
-const STOPPED = new Error('nobody watches the registry any more');
 
 /** Milliseconds since the machine was started: the same in all of its processes. */
 function sinceStart(): number {

@@ -181,7 +181,7 @@ export class RecordThread {
   #errorOf(failure: { readonly code: string; readonly message: string }): Error {
     const { code, message } = failure;
     const cause = Object.assign(new Error(message), { code });
-    if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return cause;
+    if (isBusy(cause)) return cause;
     const [, ours] = CODES.find(([beginning]) => code.startsWith(beginning)) ?? ['', 'TIERED_IO' as const];
     const text = `${this.#name}: ${message}${code.startsWith('TIERED_') ? '' : ` (${code})`}.`;
     return new TieredError(ours, text, { cause, retryable: ours === 'TIERED_IO' });
@@ -194,6 +194,7 @@ export class RecordThread {
   }
 }
 
+/** Whether another process is writing. */
 function isBusy(error: unknown): boolean {
   const { code = '' } = error as { readonly code?: string };
   return code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED');

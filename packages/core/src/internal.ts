@@ -50,4 +50,3 @@ export { TierHealth } from './tier/tier.js';
 export { Allowance } from './decorators/hedging/allowance.js';
 export { HedgedRead, type HedgeHost } from './decorators/hedging/hedged-read.js';
 export { LateWatch } from './decorators/hedging/late-watch.js';
-export { Latencies } from './decorators/hedging/latencies.js';

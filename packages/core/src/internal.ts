@@ -19,6 +19,7 @@ export {
 export { BriefMap } from './support/brief-map.js';
 export { Chain, type Link } from './support/chain.js';
 export { loadChecksum, type Checksum } from './support/checksum.js';
+export { definedOf, type Defined } from './support/defined.js';
 export { existingAt } from './support/place.js';
 export {
   assertCounts,

@@ -1,5 +1,5 @@
 import { parseBytes, systemClock, type ByteSize, type Clock } from '@tiered/core';
-import { assertCounts, configError, hiddenConfigError } from '@tiered/core/internal';
+import { assertCounts, configError, definedOf, hiddenConfigError } from '@tiered/core/internal';
 
 /** What is trusted, and what this side shows, in PEM. */
 export interface RedisTls {
@@ -236,7 +236,7 @@ function tlsOf({ tls, url }: RedisDriverOptions, isTls: boolean): RedisTls | und
   const { ca, cert, key } = tls;
   if ((cert === undefined) !== (key === undefined))
     throw hiddenConfigError('tls', 'cert and key together', 'one of them');
-  return { ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert, key }) };
+  return definedOf({ ca, cert, key });
 }
 
 function placeOf(servers: Servers): string {

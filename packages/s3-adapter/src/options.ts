@@ -1,5 +1,5 @@
 import { parseBytes, systemClock, type ByteSize, type Clock } from '@tiered/core';
-import { assertCounts, configError, hiddenConfigError } from '@tiered/core/internal';
+import { assertCounts, configError, definedOf, hiddenConfigError, type Defined } from '@tiered/core/internal';
 import type { CredentialsSource } from './http/credentials.js';
 
 /** Options of `S3Driver`. */
@@ -110,12 +110,9 @@ export interface S3DriverOptions {
 
 type Optional = 'region' | 'endpoint' | 'pathStyle' | 'credentials' | 'profile';
 
-/** Options that are there. */
-type Given<Options> = { readonly [Field in keyof Options]: Exclude<Options[Field], undefined> };
-
 /** The options with their defaults, checked. */
 export type CheckedS3Options = Required<
-  Given<Omit<S3DriverOptions, Optional | 'chunk' | 'leastBytesPerSecond'>>
+  Defined<Omit<S3DriverOptions, Optional | 'chunk' | 'leastBytesPerSecond'>>
 > &
   Pick<S3DriverOptions, Optional> & {
     /** Bytes. */
@@ -156,7 +153,7 @@ export function checkedOptions(options: S3DriverOptions): CheckedS3Options {
     writable: false,
     seed: 0,
     clock: systemClock,
-    ...defined(options),
+    ...definedOf(options),
     chunk: parseBytes(options.chunk ?? '8MiB', 'chunk'),
     leastBytesPerSecond: parseBytes(options.leastBytesPerSecond ?? 8192, 'leastBytesPerSecond'),
     headers: checkedHeaders(options.headers ?? {}),
@@ -181,12 +178,6 @@ export function checkedOptions(options: S3DriverOptions): CheckedS3Options {
     );
   assertCredentials(credentials);
   return checked;
-}
-
-/** The options without those that are undefined, which count as not given. */
-function defined(options: S3DriverOptions): Given<S3DriverOptions> {
-  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as unknown as Given<S3DriverOptions>;
 }
 
 function checkedHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

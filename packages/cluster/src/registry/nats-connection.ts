@@ -1,7 +1,7 @@
 import type { Bucket, KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { TieredError } from '@tiered/core';
-import { configError } from '@tiered/core/internal';
+import { configError, definedOf } from '@tiered/core/internal';
 import { readFile } from 'node:fs/promises';
 import { isOtherSettings } from './nats-errors.js';
 import type { NatsRegistryOptions, NatsSettings } from './nats-options.js';
@@ -50,6 +50,7 @@ export class NatsLink {
       ...(token !== undefined && { token }),
       ...(user !== undefined && { user, pass: password ?? '' }),
       ...(creds && { authenticator: transport.credsAuthenticator(creds) }),
+      // The client takes a field that is there for one that is given.
       ...(tls && { tls: definedOf(tls) }),
     });
     return new NatsLink(connection, kv, settings);
@@ -136,12 +137,6 @@ async function credsOf(file: string): Promise<Uint8Array> {
   // As the client looks for both, which has no better message than this one.
   if ((text.match(/-{3,}\n.+\n\s*-{3,}/g) ?? []).length >= 2) return new TextEncoder().encode(text);
   throw configError('credsFile', 'a file with a JWT and its key, as nsc makes it', file);
-}
-
-/** The client takes a field that is there for one that is given. */
-function definedOf<T extends object>(options: T): { [K in keyof T]: NonNullable<T[K]> } {
-  const fields = Object.entries(options).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(fields) as { [K in keyof T]: NonNullable<T[K]> };
 }
 
 async function importClient() {

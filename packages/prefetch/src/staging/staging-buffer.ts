@@ -1,5 +1,5 @@
 import { parseBytes, systemClock, type ByteSize, type Clock } from '@tiered/core';
-import { assertCounts, configError, invariant, SafeEmitter } from '@tiered/core/internal';
+import { assertCounts, configError, definedOf, invariant, SafeEmitter } from '@tiered/core/internal';
 import { adaptiveAutotuner } from '../autotuner/adaptive.js';
 import type { Autotuner, Tuning, TuningEvent } from '../autotuner/autotuner.js';
 import type { Profile } from '../observe/profile.js';
@@ -89,7 +89,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     this.#producers = new Producers({
       memoryBytes: this.memoryBytes,
       concurrency: Math.max(concurrency, producers ?? 1),
-      fixed: { ...fixedOf(fixed, this.memoryBytes), ...(producers === undefined ? {} : { producers }) },
+      fixed: definedOf({ ...fixedOf(fixed, this.memoryBytes), producers }),
       autotuner: autotuner === false ? undefined : (autotuner ?? adaptiveAutotuner()),
       debug,
       clock,
@@ -130,10 +130,7 @@ function fixedOf({ memory, samples }: FixedTuning, most: number): Partial<Tuning
   assertCounts({ 'fixed.memory': memoryBytes ?? 1, 'fixed.samples': samples ?? 1 });
   if (memoryBytes !== undefined && memoryBytes > most)
     throw configError('fixed.memory', `at most memory (${most} bytes)`, memory);
-  return {
-    ...(memoryBytes === undefined ? {} : { memoryBytes }),
-    ...(samples === undefined ? {} : { samples }),
-  };
+  return definedOf({ memoryBytes, samples });
 }
 
 /** For prefetchers only; not a member, so that users of a buffer do not see it. */

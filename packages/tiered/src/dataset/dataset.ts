@@ -1,7 +1,7 @@
 import type { Cluster } from '@tiered/cluster';
 import type { PrefetcherConfig } from '@tiered/config';
 import { TieredError, type Clock, type Hierarchy, type OperationOptions } from '@tiered/core';
-import { ABSENT } from '@tiered/core/internal';
+import { ABSENT, definedOf } from '@tiered/core/internal';
 import { isDirectoryMark } from '@tiered/formats/internal';
 import type { CollatedBy, DataLoader } from '@tiered/loader';
 import {
@@ -230,9 +230,7 @@ function withDefaults(
   { onError, maxSkipped, initialProducers, ...buffer }: PrefetcherConfig,
   options: PrefetcherOptions,
 ): PrefetcherOptions {
-  const given: PrefetcherOptions = Object.fromEntries(
-    Object.entries(options).filter(([, value]) => value !== undefined),
-  );
+  const given = definedOf(options);
   if (given.staging !== undefined) return { onError, maxSkipped, ...given };
   const isTuned = initialProducers !== undefined && given.producers === undefined;
   return {

@@ -1,6 +1,6 @@
 import { loadConfig, type HierarchyConfig, type SourceConfig, type TierConfig } from '@tiered/config';
 import { isTieredError, systemClock, type Clock, type OperationOptions } from '@tiered/core';
-import { configError } from '@tiered/core/internal';
+import { configError, definedOf } from '@tiered/core/internal';
 import { ClusterWorker } from '../cluster/cluster-worker.js';
 import { policyOf } from '../configuration/levels.js';
 import { ListingProgress, type Terminal } from '../progress.js';
@@ -124,11 +124,10 @@ function assertOptions(options: DatasetOptions): void {
 
 function configOf(options: DatasetOptions, source: SourceConfig): HierarchyConfig {
   const { tiers = [], placement, manifest, versions, model, prefetcher, cluster, monitor } = options;
-  const others = { placement, manifest, versions, model, prefetcher, cluster, monitor };
   return {
     source,
     tiers: tiers.map((tier) => (typeof tier === 'string' ? tierOf(tier) : tier)),
     // A field without a value is no field of a configuration.
-    ...Object.fromEntries(Object.entries(others).filter(([, value]) => value !== undefined)),
+    ...definedOf({ placement, manifest, versions, model, prefetcher, cluster, monitor }),
   };
 }

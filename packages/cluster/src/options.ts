@@ -1,5 +1,5 @@
 import { systemClock, type Clock } from '@tiered/core';
-import { assertCounts, configError } from '@tiered/core/internal';
+import { assertCounts, assertMilliseconds, configError } from '@tiered/core/internal';
 import { isLoopback } from '@tiered/gateway/internal';
 import { assertTtl } from './registry/checks.js';
 import type { Registry } from './registry/registry.js';
@@ -85,8 +85,7 @@ export function checkedOptions(options: ClusterOptions): CheckedOptions {
   assertTtl(ttlMs);
   if (options.size !== undefined) assertCounts({ size });
   if (rank >= size) throw configError('rank', `a number from 0 to ${size - 1}, as size is ${size}`, rank);
-  for (const [field, ms] of Object.entries({ deadlineMs, goneAfterMs, lateAfterMs }))
-    if (!(ms > 0 && ms < Infinity)) throw configError(field, 'milliseconds of more than 0', ms);
+  assertMilliseconds({ deadlineMs, goneAfterMs, lateAfterMs });
   if (token === undefined ? !isLoopback(host) : token.length < SHORTEST_TOKEN)
     throw configError(
       'token',

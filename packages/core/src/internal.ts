@@ -23,6 +23,7 @@ export { definedOf, type Defined } from './support/defined.js';
 export { existingAt } from './support/place.js';
 export {
   assertCounts,
+  assertMilliseconds,
   assertNoTilde,
   closedError,
   configError,

@@ -1,5 +1,11 @@
 import { parseBytes, systemClock, type ByteSize, type Clock } from '@tiered/core';
-import { assertCounts, configError, definedOf, hiddenConfigError } from '@tiered/core/internal';
+import {
+  assertCounts,
+  assertMilliseconds,
+  configError,
+  definedOf,
+  hiddenConfigError,
+} from '@tiered/core/internal';
 
 /** What is trusted, and what this side shows, in PEM. */
 export interface RedisTls {
@@ -135,8 +141,7 @@ export function checkedOptions(options: RedisDriverOptions): CheckedRedisOptions
   assertCounts({ chunk, ttlMs, concurrency, memory });
   if (chunk > MOST_CHUNK) throw configError('chunk', 'at most 64 MiB', options.chunk);
   if (ttlMs > MOST_TTL_MS) throw configError('ttlMs', `at most ${MOST_TTL_MS}`, ttlMs);
-  if (!(timeoutMs > 0 && timeoutMs < Infinity))
-    throw configError('timeoutMs', 'milliseconds of more than 0', timeoutMs);
+  assertMilliseconds({ timeoutMs });
   if (typeof prefix !== 'string' || !prefix.isWellFormed() || /[{\0]/.test(prefix))
     throw configError('prefix', 'text without "{", such as "tiered:"', prefix);
   const { servers, ...url } = serversOf(options);

@@ -1,5 +1,12 @@
 import { parseBytes, systemClock, type ByteSize, type Clock } from '@tiered/core';
-import { assertCounts, configError, definedOf, hiddenConfigError, type Defined } from '@tiered/core/internal';
+import {
+  assertCounts,
+  assertMilliseconds,
+  configError,
+  definedOf,
+  hiddenConfigError,
+  type Defined,
+} from '@tiered/core/internal';
 import type { CredentialsSource } from './http/credentials.js';
 
 /** Options of `S3Driver`. */
@@ -167,9 +174,7 @@ export function checkedOptions(options: S3DriverOptions): CheckedS3Options {
   assertCounts({ concurrency, listConcurrency, leastBytesPerSecond: checked.leastBytesPerSecond });
   assertCounts({ chunk }, MIN_PART_BYTES);
   const { deadlineMs, timeoutMs } = checked;
-  for (const [field, ms] of Object.entries({ deadlineMs, timeoutMs })) {
-    if (!(ms > 0 && ms < Infinity)) throw configError(field, 'milliseconds of more than 0', ms);
-  }
+  assertMilliseconds({ deadlineMs, timeoutMs });
   if (proxy !== 'environment' && proxy !== 'none' && !(proxy instanceof URL))
     throw hiddenConfigError(
       'proxy',

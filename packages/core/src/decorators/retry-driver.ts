@@ -1,7 +1,7 @@
 import { onAbort } from '../support/abort.js';
 import { systemClock, type Clock } from '../support/clock.js';
 import type { ListOptions, ObjectStat, StorageDriver } from '../driver/driver.js';
-import { assertCounts, configError, isTieredError, TieredError } from '../support/errors.js';
+import { assertCounts, assertMilliseconds, isTieredError, TieredError } from '../support/errors.js';
 import { Random } from '../support/random.js';
 import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 
@@ -54,9 +54,7 @@ export class RetryDriver extends InterceptingDriver {
     super(inner);
     const { attempts, baseDelayMs = 50, maxDelayMs = 5_000, deadlineMs = 60_000 } = options;
     if (attempts !== undefined) assertCounts({ attempts });
-    for (const [field, ms] of Object.entries({ baseDelayMs, maxDelayMs, deadlineMs })) {
-      if (!(ms > 0 && ms < Infinity)) throw configError(field, 'milliseconds of more than 0', ms);
-    }
+    assertMilliseconds({ baseDelayMs, maxDelayMs, deadlineMs });
     this.#attempts = attempts ?? Infinity;
     this.#baseDelayMs = baseDelayMs;
     this.#maxDelayMs = maxDelayMs;

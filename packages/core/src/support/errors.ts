@@ -157,6 +157,18 @@ export function assertCounts(counts: Readonly<Record<string, number>>, least = 1
   }
 }
 
+/**
+ * Refuses times that cannot be waited for.
+ * @param times Milliseconds by the name of the option; fractions may be given.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that names the first one that is not more than 0, or endless.
+ */
+export function assertMilliseconds(times: Readonly<Record<string, number>>): void {
+  for (const [field, ms] of Object.entries(times)) {
+    if (!(typeof ms === 'number' && ms > 0 && ms < Infinity))
+      throw configError(field, 'milliseconds of more than 0', ms);
+  }
+}
+
 /** Makes the error of an operation on a hierarchy that is closing or closed. */
 export function closedError(): TieredError {
   return new TieredError('TIERED_CLOSED', 'The hierarchy is closed; make a new one to go on reading.');

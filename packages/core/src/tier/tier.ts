@@ -8,7 +8,7 @@ import type {
   ReadRequest,
   StorageDriver,
 } from '../driver/driver.js';
-import { configError } from '../support/errors.js';
+import { assertMilliseconds, configError } from '../support/errors.js';
 import { MemoryDriver } from '../driver/memory-driver.js';
 import type { Found } from '../driver/locations.js';
 import { closeFor, openFor } from '../driver/open-drivers.js';
@@ -95,8 +95,7 @@ export class Tier {
    */
   constructor(level: number, options: TierOptions, clock: Clock) {
     const { driver, quota, readDeadlineMs = READ_DEADLINE_MS, layout = 'files' } = options;
-    if (!(typeof readDeadlineMs === 'number' && readDeadlineMs > 0 && readDeadlineMs < Infinity))
-      throw configError(`tiers[${level}].readDeadlineMs`, 'milliseconds, more than 0', readDeadlineMs);
+    assertMilliseconds({ [`tiers[${level}].readDeadlineMs`]: readDeadlineMs });
     for (const needed of ['list', 'write', 'delete'] as const) {
       if (driver.capabilities[needed]) continue;
       throw configError(

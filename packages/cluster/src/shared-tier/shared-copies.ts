@@ -1,52 +1,35 @@
-import { createHash } from 'node:crypto';
 import { isTieredError, type StorageDriver } from '@tiered/core';
 import { loadChecksum, type Checksum } from '@tiered/core/internal';
 
 /** Bytes behind those of a chunk: their checksum. */
 const SUM = 8;
 
-/** A chunk of an object, in the version that is wanted. */
-export interface ChunkRef {
-  readonly key: string;
-  readonly version: string;
-  /** Counted from 0. */
-  readonly index: number;
-}
-
-/**
- * Chunks of objects on a storage that several nodes share. A chunk has its checksum behind it, and its name
- * is a digest of the source, the key, the version and the number. So another version, and another source, is
- * another chunk, names have one length, and nodes need not agree on anything.
- */
+/** Chunks of objects on a storage that several nodes share. Each has its checksum behind it. */
 export class SharedCopies {
   readonly #tier: StorageDriver;
-  readonly #source: string;
   readonly #checksum: Checksum;
 
-  private constructor(tier: StorageDriver, source: string, checksum: Checksum) {
+  private constructor(tier: StorageDriver, checksum: Checksum) {
     this.#tier = tier;
-    this.#source = source;
     this.#checksum = checksum;
   }
 
-  /** @param source Identifies it, from one start to the next. */
-  static async on(tier: StorageDriver, source: string): Promise<SharedCopies> {
-    return new SharedCopies(tier, source, await loadChecksum());
+  static async on(tier: StorageDriver): Promise<SharedCopies> {
+    return new SharedCopies(tier, await loadChecksum());
   }
 
   /**
-   * Reads chunks of an object, in one batch.
+   * Reads chunks, in one batch.
    * @returns What each is; undefined for one that is not there, or whose bytes are wrong: that one is
    * removed.
    * @param most Bytes of a chunk.
    * @throws The first fault of the tier.
    */
   async read(
-    chunks: readonly ChunkRef[],
+    names: readonly string[],
     most: number,
     signal: AbortSignal | undefined,
   ): Promise<(Uint8Array | undefined)[]> {
-    const names = chunks.map((chunk) => this.#nameOf(chunk));
     const outcomes = await this.#outcomes(names, most + SUM, signal);
     return Promise.all(
       outcomes.map(async (outcome, at) => {
@@ -78,10 +61,10 @@ export class SharedCopies {
     );
   }
 
-  /** Writes a chunk. What is there already stays: it is the same. */
-  async write(chunk: ChunkRef, bytes: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+  /** Writes a chunk. What is there already is replaced, by the same bytes. */
+  async write(name: string, bytes: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
     const sum = new Uint8Array(BigUint64Array.of(this.#checksum.bytes(bytes)).buffer);
-    await this.#tier.write(this.#nameOf(chunk), [bytes, sum], { size: bytes.byteLength + SUM, signal });
+    await this.#tier.write(name, [bytes, sum], { size: bytes.byteLength + SUM, signal });
   }
 
   async #checked(name: string, found: Uint8Array): Promise<Uint8Array | undefined> {
@@ -91,12 +74,5 @@ export class SharedCopies {
     if (end >= 0 && new BigUint64Array(sum.buffer)[0] === this.#checksum.bytes(bytes)) return bytes;
     await this.#tier.delete(name, {});
     return undefined;
-  }
-
-  #nameOf({ key, version, index }: ChunkRef): string {
-    const digest = createHash('sha256')
-      .update(JSON.stringify([this.#source, key, version]))
-      .digest('hex');
-    return `shared/${digest}/${index}`;
   }
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   isTieredError,
   parseBytes,
@@ -15,7 +16,7 @@ import {
 } from '@tiered/core/driver';
 import { assertCounts, closeFor, identityOf, openFor, raceAbort, TierHealth } from '@tiered/core/internal';
 import { inNewMemory } from '../in-new-memory.js';
-import { SharedCopies, type ChunkRef } from './shared-copies.js';
+import { SharedCopies } from './shared-copies.js';
 
 /** Options of `SharedTierDriver`. */
 export interface SharedTierOptions {
@@ -50,14 +51,22 @@ export interface SharedTierMetrics {
   readonly isAsked: boolean;
 }
 
+/** A chunk of an object, in the version that is wanted. */
+interface Chunk {
+  /** Its name on the tier. */
+  readonly name: string;
+  /** Where it begins in the object. */
+  readonly offset: number;
+}
+
 /**
  * A source behind a storage that all nodes share, such as Redis: what one node has read from the source, the
  * others read from there. It stands around the source, below the tiers of a node, so they stay as they are.
  *
  * Copies are of one version of their object, and have a checksum. A read without a version goes to the
  * source. A tier that fails, has lost a copy or has wrong bytes fails no read. After three faults in a row it
- * is left alone, for a second at first and for up to a minute later. Two nodes that miss a chunk at the same
- * moment both fetch it.
+ * is left alone, for a second at first and for up to a minute later. The readers of one node that miss a
+ * chunk share one fetch of it; two nodes that miss it at the same moment both fetch it.
  *
  * Costs a request to the tier for each read, and a copy of the bytes.
  */
@@ -115,17 +124,13 @@ export class SharedTierDriver extends InterceptingDriver {
     signal?.throwIfAborted();
     if (version === undefined || target.byteLength === 0 || !this.#health.inService)
       return this.inner.readInto(key, target, options);
-    const first = Math.floor(offset / this.#chunk);
-    const last = Math.floor((offset + target.byteLength - 1) / this.#chunk);
-    const refs = Array.from({ length: last - first + 1 }, (_, at) => ({ key, version, index: first + at }));
-    const found = await this.#found(
-      refs.filter((ref) => !this.#fetching.has(nameOf(ref))),
-      signal,
-    );
+    const chunks = this.#chunksOf(key, version, offset, target.byteLength);
+    const asked = chunks.filter(({ name }) => !this.#fetching.has(name)).map(({ name }) => name);
+    const found = await this.#found(asked, signal);
     let filled = 0;
-    for (const ref of refs) {
-      const bytes = found.get(ref) ?? (await this.#fetched(ref, signal));
-      const from = Math.max(0, offset - ref.index * this.#chunk);
+    for (const chunk of chunks) {
+      const bytes = found.get(chunk.name) ?? (await this.#fetched(key, version, chunk, signal));
+      const from = Math.max(0, offset - chunk.offset);
       const wanted = bytes.subarray(from, from + target.byteLength - filled);
       target.set(wanted, filled);
       filled += wanted.byteLength;
@@ -139,22 +144,39 @@ export class SharedTierDriver extends InterceptingDriver {
     return call.proceed();
   }
 
-  /** What the tier has of some chunks; nothing if it fails. */
+  /**
+   * The chunks that a range is in. Their names are a digest of the source, the key and the version, with the
+   * number of the chunk. So another version, and another source, is another chunk, names are short, and nodes
+   * need not agree on anything.
+   */
+  #chunksOf(key: string, version: string, offset: number, bytes: number): Chunk[] {
+    const digest = createHash('sha256')
+      .update(JSON.stringify([identityOf(this.inner), key, version]))
+      .digest('hex');
+    const first = Math.floor(offset / this.#chunk);
+    const last = Math.floor((offset + bytes - 1) / this.#chunk);
+    return Array.from({ length: last - first + 1 }, (_, at) => {
+      const index = first + at;
+      return { name: `shared/${digest}/${index}`, offset: index * this.#chunk };
+    });
+  }
+
+  /** What the tier has of some chunks, by their names; nothing if it fails. */
   async #found(
-    refs: readonly ChunkRef[],
+    names: readonly string[],
     signal: AbortSignal | undefined,
-  ): Promise<ReadonlyMap<ChunkRef, Uint8Array>> {
-    const found = new Map<ChunkRef, Uint8Array>();
-    if (refs.length === 0) return found;
+  ): Promise<ReadonlyMap<string, Uint8Array>> {
+    const found = new Map<string, Uint8Array>();
+    if (names.length === 0) return found;
     try {
-      const all = await (await this.#opened()).read(refs, this.#chunk, signal);
-      for (const [at, bytes] of all.entries()) {
-        const ref = refs[at];
-        if (ref !== undefined && bytes !== undefined) found.set(ref, bytes);
+      const all = await (await this.#opened()).read(names, this.#chunk, signal);
+      for (const [at, name] of names.entries()) {
+        const bytes = all[at];
+        if (bytes !== undefined) found.set(name, bytes);
       }
       this.#health.succeeded();
       this.#counts.hits += found.size;
-      this.#counts.misses += refs.length - found.size;
+      this.#counts.misses += names.length - found.size;
     } catch (error) {
       if (signal?.aborted === true) throw error;
       this.#failed(error);
@@ -163,22 +185,20 @@ export class SharedTierDriver extends InterceptingDriver {
   }
 
   /** Brings a chunk from the source, once for all who want it until the tier has it. */
-  #fetched(ref: ChunkRef, signal: AbortSignal | undefined): Promise<Uint8Array> {
-    const name = nameOf(ref);
-    const fetching = this.#fetching.get(name) ?? this.#fetch(ref);
-    this.#fetching.set(name, fetching);
+  #fetched(key: string, version: string, chunk: Chunk, signal: AbortSignal | undefined): Promise<Uint8Array> {
+    const fetching = this.#fetching.get(chunk.name) ?? this.#fetch(key, version, chunk);
+    this.#fetching.set(chunk.name, fetching);
     // Its readers may all have gone.
     fetching.catch(() => undefined);
     return raceAbort(fetching, signal);
   }
 
-  async #fetch(ref: ChunkRef): Promise<Uint8Array> {
-    const { key, version, index } = ref;
-    const done = () => this.#fetching.delete(nameOf(ref));
+  async #fetch(key: string, version: string, { name, offset }: Chunk): Promise<Uint8Array> {
+    const done = () => this.#fetching.delete(name);
     try {
-      const options = { offset: index * this.#chunk, length: this.#chunk, version };
+      const options = { offset, length: this.#chunk, version };
       const bytes = await this.inner.read(key, { ...options, signal: this.#closing.signal });
-      void this.#keep(ref, bytes).then(done);
+      void this.#keep(name, bytes).then(done);
       return bytes;
     } catch (error) {
       done();
@@ -187,14 +207,14 @@ export class SharedTierDriver extends InterceptingDriver {
   }
 
   /** Writes a chunk for the others, beside the reads. */
-  async #keep(ref: ChunkRef, bytes: Uint8Array): Promise<void> {
+  async #keep(name: string, bytes: Uint8Array): Promise<void> {
     if (bytes.byteLength === 0) return;
     if (this.#waitingBytes + bytes.byteLength > this.#writeMemory || !this.#health.inService) {
       this.#counts.dropped += 1;
       return;
     }
     this.#waitingBytes += bytes.byteLength;
-    const writing = this.#write(ref, bytes).finally(() => {
+    const writing = this.#write(name, bytes).finally(() => {
       this.#waitingBytes -= bytes.byteLength;
       this.#writing.delete(writing);
     });
@@ -202,9 +222,9 @@ export class SharedTierDriver extends InterceptingDriver {
     await writing;
   }
 
-  async #write(ref: ChunkRef, bytes: Uint8Array): Promise<void> {
+  async #write(name: string, bytes: Uint8Array): Promise<void> {
     try {
-      await (await this.#opened()).write(ref, bytes, this.#closing.signal);
+      await (await this.#opened()).write(name, bytes, this.#closing.signal);
       this.#counts.written += 1;
     } catch (error) {
       this.#counts.dropped += 1;
@@ -216,7 +236,7 @@ export class SharedTierDriver extends InterceptingDriver {
   /** Opens the tier, once; again after it failed. */
   #opened(): Promise<SharedCopies> {
     this.#copies ??= openFor(this, this.#tier, {})
-      .then(() => SharedCopies.on(this.#tier, identityOf(this.inner)))
+      .then(() => SharedCopies.on(this.#tier))
       .catch((error: unknown) => {
         this.#copies = undefined;
         throw error;
@@ -230,8 +250,4 @@ export class SharedTierDriver extends InterceptingDriver {
     this.#counts.faults += 1;
     this.#health.failed();
   }
-}
-
-function nameOf({ key, version, index }: ChunkRef): string {
-  return JSON.stringify([key, version, index]);
 }

@@ -1,6 +1,14 @@
 import { MemoryDriver, Random, type StorageDriver } from '@tiered/core';
 import { MetricsDriver } from '@tiered/core/decorators';
-import { FaultDriver, ManualClock, someBytes, type FaultRule } from '@tiered/core/testing';
+import { loadChecksum } from '@tiered/core/internal';
+import {
+  FaultDriver,
+  HoldingDriver,
+  ManualClock,
+  settled,
+  someBytes,
+  type FaultRule,
+} from '@tiered/core/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { SharedTierDriver, type SharedTierOptions } from '../src/index.js';
 import { objectsOf, sourceOf, type Objects } from './helpers.js';
@@ -137,5 +145,50 @@ describe('a tier that nodes share', () => {
     for (const [at, read] of (await Promise.all(reads)).entries())
       expect(Buffer.compare(read, bytes.subarray(at * piece, (at + 1) * piece)), `piece ${at}`).toBe(0);
     expect(one.sourceBytes()).toBe(bytes.byteLength);
+  });
+
+  it('reads and writes again after it was closed and opened', async () => {
+    const one = await node(await sourceOf(OBJECTS), { tier: new MemoryDriver({ name: 'shared' }) });
+    await readAll(one, new Map([...OBJECTS].slice(0, 5)));
+    await one.driver.close();
+    await one.driver.open({});
+    await readAll(one);
+    await one.driver.close();
+    expect(one.driver.metrics()).toMatchObject({ dropped: 0, written: one.driver.metrics().misses });
+  });
+
+  it('ends fetches at its end, and waits for copies that are being written', async () => {
+    await loadChecksum();
+    const source = new HoldingDriver(await sourceOf(OBJECTS), { operations: ['read'] });
+    const tier = new HoldingDriver(new MemoryDriver({ name: 'shared' }), { operations: ['write'] });
+    const { driver } = await node(source, { tier });
+    const { version } = await driver.stat('small', {});
+    const small = driver.read('small', { offset: 0, length: 5, version });
+    await settled();
+    await source.release();
+    const { version: other } = await driver.stat('whole', {});
+    const whole = driver
+      .read('whole', { offset: 0, length: 5, version: other })
+      .catch((error: unknown) => error);
+    await settled();
+    const closed = driver.close();
+    await source.release();
+    await tier.releaseAll();
+    await closed;
+    expect(await small).toEqual(OBJECTS.get('small'));
+    expect(await whole).toMatchObject({ code: 'TIERED_CLOSED' });
+    expect(driver.metrics()).toMatchObject({ written: 1, dropped: 0, faults: 0 });
+  });
+
+  it('waits no longer than its caller for a tier that does not open', async () => {
+    const tier = new HoldingDriver(new MemoryDriver({ name: 'shared' }), { operations: ['open'] });
+    const { driver } = await node(await sourceOf(OBJECTS), { tier });
+    const { version } = await driver.stat('small', {});
+    const ends = new AbortController();
+    const read = driver.read('small', { offset: 0, length: 5, version, signal: ends.signal });
+    await settled();
+    ends.abort(new Error('enough'));
+    await expect(read).rejects.toThrow('enough');
+    await tier.releaseAll();
   });
 });

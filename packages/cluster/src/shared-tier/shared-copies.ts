@@ -1,5 +1,5 @@
 import { isTieredError, type StorageDriver } from '@tiered/core';
-import { loadChecksum, type Checksum } from '@tiered/core/internal';
+import { loadChecksum, memoryFor, type Checksum } from '@tiered/core/internal';
 
 /** Bytes behind those of a chunk: their checksum. */
 const SUM = 8;
@@ -33,7 +33,7 @@ export class SharedCopies {
     const outcomes = await this.#outcomes(names, most + SUM, signal);
     return Promise.all(
       outcomes.map(async (outcome, at) => {
-        if ('found' in outcome) return this.#checked(names[at] ?? '', outcome.found);
+        if ('found' in outcome) return this.#checked(names[at] ?? '', outcome.found, signal);
         if (isTieredError(outcome.error, 'TIERED_NOT_FOUND')) return undefined;
         throw outcome.error;
       }),
@@ -52,7 +52,7 @@ export class SharedCopies {
         (found) => [{ found }],
         (error: unknown) => [{ error }],
       );
-    const requests = names.map((key) => ({ key, offset: 0, target: new Uint8Array(length) }));
+    const requests = names.map((key) => ({ key, offset: 0, target: memoryFor(length, key) }));
     const outcomes = await this.#tier.readMany(requests, { signal });
     return outcomes.map((outcome, at) =>
       'error' in outcome
@@ -62,17 +62,21 @@ export class SharedCopies {
   }
 
   /** Writes a chunk. What is there already is replaced, by the same bytes. */
-  async write(name: string, bytes: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+  async write(name: string, bytes: Uint8Array): Promise<void> {
     const sum = new Uint8Array(BigUint64Array.of(this.#checksum.bytes(bytes)).buffer);
-    await this.#tier.write(name, [bytes, sum], { size: bytes.byteLength + SUM, signal });
+    await this.#tier.write(name, [bytes, sum], { size: bytes.byteLength + SUM });
   }
 
-  async #checked(name: string, found: Uint8Array): Promise<Uint8Array | undefined> {
+  async #checked(
+    name: string,
+    found: Uint8Array,
+    signal: AbortSignal | undefined,
+  ): Promise<Uint8Array | undefined> {
     const end = found.byteLength - SUM;
     const bytes = found.subarray(0, Math.max(0, end));
     const sum = found.slice(Math.max(0, end));
     if (end >= 0 && new BigUint64Array(sum.buffer)[0] === this.#checksum.bytes(bytes)) return bytes;
-    await this.#tier.delete(name, {});
+    await this.#tier.delete(name, { signal });
     return undefined;
   }
 }

@@ -3,6 +3,7 @@ import {
   isTieredError,
   parseBytes,
   systemClock,
+  TieredError,
   type ByteSize,
   type Clock,
   type StorageDriver,
@@ -75,12 +76,12 @@ export class SharedTierDriver extends InterceptingDriver {
   readonly #chunk: number;
   readonly #writeMemory: number;
   readonly #health: TierHealth;
-  readonly #closing = new AbortController();
   readonly #writing = new Set<Promise<void>>();
   /** Chunks on their way from the source to the tier, by their names. */
   readonly #fetching = new Map<string, Promise<Uint8Array>>();
   readonly #counts = { hits: 0, misses: 0, written: 0, dropped: 0, faults: 0 };
   #copies: Promise<SharedCopies> | undefined;
+  #closing = new AbortController();
   #waitingBytes = 0;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
@@ -102,16 +103,17 @@ export class SharedTierDriver extends InterceptingDriver {
   /** Opens the source. The tier is opened when it is first needed, and may fail. */
   override async open(options: OperationOptions): Promise<void> {
     await super.open(options);
-    this.#copies = undefined;
+    this.#closing = new AbortController();
   }
 
-  /** Waits for the copies that are being written. */
+  /** Ends fetches, and waits for the copies that are being written. */
   override async close(): Promise<void> {
-    await Promise.all(this.#writing);
-    this.#closing.abort(new Error('The driver is closed.'));
-    // Those that nobody waits for any more.
+    this.#closing.abort(new TieredError('TIERED_CLOSED', `${this.name} is closed.`));
+    // Also of readers that do not wait any more. What they still bring begins to be written.
     await Promise.allSettled(this.#fetching.values());
-    if (this.#copies !== undefined) await closeFor(this, this.#tier);
+    await Promise.all(this.#writing);
+    this.#copies = undefined;
+    await closeFor(this, this.#tier);
     await super.close();
   }
 
@@ -169,7 +171,8 @@ export class SharedTierDriver extends InterceptingDriver {
     const found = new Map<string, Uint8Array>();
     if (names.length === 0) return found;
     try {
-      const all = await (await this.#opened()).read(names, this.#chunk, signal);
+      const copies = await raceAbort(this.#opened(), signal);
+      const all = await copies.read(names, this.#chunk, signal);
       for (const [at, name] of names.entries()) {
         const bytes = all[at];
         if (bytes !== undefined) found.set(name, bytes);
@@ -224,7 +227,7 @@ export class SharedTierDriver extends InterceptingDriver {
 
   async #write(name: string, bytes: Uint8Array): Promise<void> {
     try {
-      await (await this.#opened()).write(name, bytes, this.#closing.signal);
+      await (await this.#opened()).write(name, bytes);
       this.#counts.written += 1;
     } catch (error) {
       this.#counts.dropped += 1;

@@ -6,6 +6,7 @@ import type {
   ObjectStat,
   ObjectWriter,
   OperationOptions,
+  PeerReads,
   ReadIntoOptions,
   ReadOptions,
   ReadOutcome,
@@ -58,6 +59,11 @@ export class PrefixDriver implements StorageDriver {
     const { identity, location = '' } = this.#inner;
     if (identity?.startsWith(location) !== true) return identity && identity + this.#prefix;
     return location + this.#prefix + identity.slice(location.length);
+  }
+
+  /** Of all that is read of the driver, also through other prefixes. */
+  get peerReads(): PeerReads | undefined {
+    return this.#inner.peerReads;
   }
 
   open(options: OperationOptions): Promise<void> {

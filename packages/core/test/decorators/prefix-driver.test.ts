@@ -28,6 +28,12 @@ describe('PrefixDriver', () => {
     expect(train.name).toBe('memory/train/');
   });
 
+  it('tells what other workers gave', () => {
+    const peerReads = { reads: 2, bytes: 30 };
+    const inner = Object.assign(new MemoryDriver(), { peerReads });
+    expect(new PrefixDriver(inner, 'train/').peerReads).toEqual(peerReads);
+  });
+
   it('puts the prefix before the key in every operation', async () => {
     const { inner, train } = await bucket();
     const [first, second] = [new Uint8Array(4), new Uint8Array(4)];

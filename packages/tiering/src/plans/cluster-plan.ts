@@ -49,11 +49,6 @@ export function clusterPlan({ accesses, sizes, quotas, savedMs }: ClusterPlanOpt
   const plans = new Map<number, Uint8Array>();
   for (const { worker, frequency, first } of accesses)
     plans.set(worker, frequencyPlan({ frequency, first, sizes, quotas, savedMs }));
-  return planOfAll(plans);
-}
-
-/** A plan of tables by worker: the level of each sample. */
-function planOfAll(plans: ReadonlyMap<number, Uint8Array>): ClusterPlan {
   return {
     planOf: (worker) => plans.get(worker),
     levelOn: (worker, sample) => plans.get(worker)?.[sample] ?? UNPLANNED,

@@ -3,7 +3,8 @@ import { readChannel, type ReadTrace } from '@tiered/core/tracing';
 
 /**
  * Where bytes came from: memory of this process, a directory, a bucket that is a tier, or the source. Bytes
- * that were on their way from the source already, for somebody else, are the source's.
+ * that were on their way from the source already, for somebody else, are the source's. So are those that
+ * other workers of a cluster gave in place of it: a hierarchy does not say which of them a read got.
  */
 export type ServedFrom = 'ram' | 'disk' | 'bucket' | 'source';
 

@@ -1,7 +1,7 @@
 import type { ListOptions, ObjectStat } from '@tiered/core';
 import { isUtf8 } from 'node:buffer';
-import { HEAD_BYTES, headOf } from './head.js';
-import type { Store } from './store.js';
+import { headOf } from './head.js';
+import { readHead, type Store } from './store.js';
 
 /** Keys that a server looks at for one answer. It serves nobody else meanwhile: some 0.3 ms. */
 const LOOKED_AT = 1000;
@@ -41,13 +41,11 @@ function keyOf(name: Buffer, prefix: string, leftOut: ListOptions['leftOut']): s
 
 /** Undefined if it is gone by now, or is no object. */
 async function statOf(
-  { server, keys }: Store,
+  store: Store,
   key: string,
   { signal, leftOut }: ListOptions,
 ): Promise<ObjectStat | undefined> {
-  const name = keys.ofHead(key);
-  const args = ['GETRANGE', name, '0', `${HEAD_BYTES - 1}`];
-  const value = (await server.send(name, args, { bytes: HEAD_BYTES, signal })) as Buffer;
+  const value = await readHead(store, key, signal);
   if (value.byteLength === 0) return undefined;
   const head = headOf(value);
   if (head === undefined) leftOut?.(key, 'it is no object of tiered');

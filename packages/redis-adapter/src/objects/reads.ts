@@ -4,7 +4,7 @@ import { allEnded } from '@tiered/core/internal';
 import pLimit from 'p-limit';
 import { HEAD_BYTES, headOf, type Head } from './head.js';
 import { readRange, removeIf } from './scripts.js';
-import { dropChunks, type Store } from './store.js';
+import { dropChunks, readHead, type Store } from './store.js';
 
 /** Further chunks of one read that are under way: its deadlines are those of its commands. */
 const CHUNKS_AT_ONCE = 8;
@@ -36,9 +36,7 @@ export async function findHead(
   store: Store,
   target: Pick<ReadTarget, 'driver' | 'operation' | 'key' | 'signal'>,
 ) {
-  const key = store.keys.ofHead(target.key);
-  const args = ['GETRANGE', key, '0', `${HEAD_BYTES - 1}`];
-  const value = (await store.server.send(key, args, { bytes: HEAD_BYTES, signal: target.signal })) as Buffer;
+  const value = await readHead(store, target.key, target.signal);
   return found(value, Buffer.alloc(0), target).head;
 }
 
@@ -147,10 +145,12 @@ async function readFurther(
  * @throws TieredError `TIERED_NOT_FOUND` unless the object was replaced.
  */
 async function assertReplaced(store: Store, { head, raw }: Found, target: ReadTarget): Promise<void> {
-  const key = store.keys.ofHead(target.key);
-  const args = store.isWritable ? removeIf(key, raw) : ['GETRANGE', key, '0', `${HEAD_BYTES - 1}`];
-  const now = (await store.server.send(key, args, { bytes: HEAD_BYTES, signal: target.signal })) as Buffer;
+  const { key, signal } = target;
+  const name = store.keys.ofHead(key);
+  const now = store.isWritable
+    ? ((await store.server.send(name, removeIf(name, raw), { bytes: HEAD_BYTES, signal })) as Buffer)
+    : await readHead(store, key, signal);
   if (now.byteLength > 0 && !now.equals(raw)) return;
   if (store.isWritable) await dropChunks(store, head);
-  throw notFound(target.driver, target.operation, target.key);
+  throw notFound(target.driver, target.operation, key);
 }

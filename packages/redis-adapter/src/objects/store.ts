@@ -1,5 +1,5 @@
 import type { Server } from '../connection/server.js';
-import { furtherChunks, type Head, type Keys } from './head.js';
+import { furtherChunks, HEAD_BYTES, type Head, type Keys } from './head.js';
 
 /** What operations on objects share. */
 export interface Store {
@@ -9,6 +9,17 @@ export interface Store {
   readonly chunk: number;
   readonly ttlMs: number;
   readonly isWritable: boolean;
+}
+
+/** What stands where the head of an object would be; empty if there is nothing. Costs one command. */
+export async function readHead(
+  { server, keys }: Store,
+  key: string,
+  signal: AbortSignal | undefined,
+): Promise<Buffer> {
+  const name = keys.ofHead(key);
+  const args = ['GETRANGE', name, '0', `${HEAD_BYTES - 1}`];
+  return (await server.send(name, args, { bytes: HEAD_BYTES, signal })) as Buffer;
 }
 
 /** Commands that remove chunks at the same time. */

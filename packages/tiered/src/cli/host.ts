@@ -35,6 +35,11 @@ export function processHost(): CommandHost {
   return { write: (text) => void output.write(text), output, terminal, clock: systemClock, descriptors };
 }
 
+/** Says on standard error, line by line, what a command goes on after. */
+export function warnOn({ terminal }: CommandHost): (line: string) => void {
+  return (line) => void terminal.write(`warning: ${line}\n`);
+}
+
 /** Node restores the state of terminals at its end, and aborts if one is gone. It leaves out those closed. */
 function leaveLostTerminals(): void {
   const terminals = [0, 1, 2].filter((descriptor) => tty.isatty(descriptor));

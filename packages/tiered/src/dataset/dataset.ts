@@ -13,6 +13,7 @@ import {
 } from '@tiered/prefetch';
 import { adaptiveAutotuner } from '@tiered/prefetch/autotuner';
 import type { PlacementPolicy } from '@tiered/tiering';
+import { closeAll } from '../closing.js';
 import type { ClusterWorker } from '../cluster/cluster-worker.js';
 import { serveMonitor, type Monitor } from '../monitor/serve-monitor.js';
 import type { Terminal } from '../progress.js';
@@ -204,9 +205,7 @@ export class Dataset implements AsyncDisposable {
   async close(): Promise<void> {
     await Promise.all(Array.from(this.#made, async (made) => made.deref()?.close()));
     this.#made.clear();
-    await this.#monitor?.close();
-    await this.hierarchy.close();
-    await this.#worker?.close();
+    await closeAll([this.#monitor, this.hierarchy, this.#worker]);
   }
 
   /** Has `close` end it, if it has not ended before. */

@@ -1,6 +1,7 @@
 import { loadConfig, type HierarchyConfig, type SourceConfig, type TierConfig } from '@tiered/config';
 import { isTieredError, systemClock, type Clock, type OperationOptions } from '@tiered/core';
 import { configError, definedOf } from '@tiered/core/internal';
+import { closeAll, type Closable } from '../closing.js';
 import { ClusterWorker } from '../cluster/cluster-worker.js';
 import { policyOf } from '../configuration/levels.js';
 import { ListingProgress, type Terminal } from '../progress.js';
@@ -89,7 +90,7 @@ async function opened(
 ): Promise<Dataset> {
   const config = await loadConfig(from, { clock });
   const worker = await ClusterWorker.join(config, { clock, signal });
-  const opening: { close(): Promise<void> }[] = [worker];
+  const opening: Closable[] = [worker];
   let listing: ListingProgress | undefined;
   try {
     const hierarchy = config.makeHierarchy(worker.changes);
@@ -108,7 +109,7 @@ async function opened(
     if (config.monitor !== undefined) await dataset.monitorAt(config.monitor);
     return dataset;
   } catch (error) {
-    for (const part of opening) await part.close();
+    await closeAll(opening);
     throw error;
   } finally {
     listing?.stop();

@@ -10,13 +10,14 @@ import {
 } from '@tiered/gateway';
 import { isLoopback } from '@tiered/gateway/internal';
 import path from 'node:path';
+import { closeAll, type Closable } from '../../closing.js';
 import { ClusterWorker } from '../../cluster/cluster-worker.js';
 import { sourceAt, tierOf } from '../../dataset/locations.js';
 import { serveMonitor } from '../../monitor/serve-monitor.js';
 import { ownSockets } from '../../monitor/sockets.js';
 import { ListingProgress } from '../../progress.js';
 import { messageOf } from '../../words.js';
-import type { CommandHost } from '../host.js';
+import { warnOn, type CommandHost } from '../host.js';
 import { optionsInSeat, type ServeSeat } from './serve-seat.js';
 import type { ServedFacts, ServedTotals } from './served-text.js';
 
@@ -70,13 +71,8 @@ export async function openGateway(
       `--host: others can reach ${options.host}; set TIERED_ACCESS_KEY_ID and TIERED_SECRET_ACCESS_KEY, the keys that clients are to sign with`,
     );
   const buckets: ServedBucket[] = [];
-  const closeAll = async () => {
-    await Promise.all(
-      buckets.map(async ({ hierarchy, worker }) => {
-        await hierarchy.close();
-        await worker.close();
-      }),
-    );
+  const closeBuckets = async () => {
+    await Promise.all(buckets.map(({ hierarchy, worker }) => closeAll([hierarchy, worker])));
   };
   try {
     for (const [index, one] of (await configsOf(what, options)).entries()) {
@@ -103,10 +99,10 @@ export async function openGateway(
     }).catch((error: unknown) => {
       throw portTaken(error);
     });
-    const close = () => gateway.close().finally(closeAll);
+    const close = () => gateway.close().finally(closeBuckets);
     return { gateway, buckets, isSigned: credentials !== undefined, counted, [Symbol.asyncDispose]: close };
   } catch (error) {
-    await closeAll();
+    await closeBuckets();
     throw error;
   }
 }
@@ -148,12 +144,13 @@ interface Opening {
 }
 
 async function openBucket(
-  { terminal, clock }: CommandHost,
+  host: CommandHost,
   config: string | HierarchyConfig,
   { bucket }: ServeOptions,
   { signal, changes, isShared }: Opening,
 ): Promise<ServedBucket> {
-  const warn = (line: string) => void terminal.write(`warning: ${line}\n`);
+  const { terminal, clock } = host;
+  const warn = warnOn(host);
   const loaded = await loadConfig(config, { clock, warn });
   if (isShared && loaded.cluster !== undefined)
     throw invalid(
@@ -161,7 +158,7 @@ async function openBucket(
     );
   const note = (line: string) => void terminal.write(`${line}\n`);
   const worker = await ClusterWorker.join(loaded, { clock, signal, warn, note });
-  const opening: { close(): Promise<void> }[] = [worker];
+  const opening: Closable[] = [worker];
   try {
     const hierarchy = loaded.makeHierarchy({ ...worker.changes, ...(await changes(loaded.hierarchy)) });
     opening.unshift(hierarchy);
@@ -177,7 +174,7 @@ async function openBucket(
     // The other processes write there too.
     return { ...place, hierarchy, worker, peers, changing, writes: writes && { ...writes, isShared } };
   } catch (error) {
-    for (const part of opening) await part.close();
+    await closeAll(opening);
     throw error;
   }
 }

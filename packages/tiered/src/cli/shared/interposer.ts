@@ -18,11 +18,12 @@ import {
 import fs from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
+import { closeAll, type Closable } from '../../closing.js';
 import { ClusterWorker } from '../../cluster/cluster-worker.js';
 import { sourceAt, tierOf } from '../../dataset/locations.js';
 import { ListingProgress, ProgressBar } from '../../progress.js';
 import { countOf } from '../../words.js';
-import type { CommandHost } from '../host.js';
+import { warnOn, type CommandHost } from '../host.js';
 import { assertNotTaken } from './daemon-at.js';
 import { directoryOf } from './look.js';
 import { offerMonitor } from './watched.js';
@@ -71,13 +72,13 @@ export async function openServed(
 ): Promise<Served> {
   await assertUsable(options);
   const memory = await MemoryDirectory.make();
-  const opening: { close(): Promise<void> }[] = [memory];
+  const opening: Closable[] = [memory];
   try {
     const config = await loadConfig(await servedConfig(options), {
       clock: host.clock,
       model: false,
       memoryDirectory: memory.path,
-      warn: (line) => host.terminal.write(`warning: ${line}\n`),
+      warn: warnOn(host),
     });
     await tellOfMemory(host, memory, config);
     const worker = await joined(host, config, options, signal);
@@ -96,24 +97,15 @@ export async function openServed(
   }
 }
 
-/** All are closed, one after the other, also if one of them fails. */
-async function closeAll([first, ...others]: readonly { close(): Promise<void> }[]): Promise<void> {
-  try {
-    await first?.close();
-  } finally {
-    if (others.length > 0) await closeAll(others);
-  }
-}
-
 function joined(
-  { terminal, clock }: CommandHost,
+  host: CommandHost,
   config: LoadedConfig,
   { notes = true }: InterposerOptions,
   signal: AbortSignal,
 ): Promise<ClusterWorker> {
-  const warn = (line: string) => void terminal.write(`warning: ${line}\n`);
-  const note = (line: string) => void terminal.write(`${line}\n`);
-  return ClusterWorker.join(config, { clock, signal, warn, note: notes ? note : undefined });
+  const note = (line: string) => void host.terminal.write(`${line}\n`);
+  const { clock } = host;
+  return ClusterWorker.join(config, { clock, signal, warn: warnOn(host), note: notes ? note : undefined });
 }
 
 async function openInterposer(

@@ -12,18 +12,18 @@ import { surveyTier, type TierSurvey } from '@tiered/tiering/survey';
 import { readdir } from 'node:fs/promises';
 import { ListingProgress } from '../../progress.js';
 import { deniedAt, isSystemError } from '../failure.js';
-import type { CommandHost } from '../host.js';
+import { warnOn, type CommandHost } from '../host.js';
 
 /**
  * Loads the levels of a configuration for a command, which says what becomes of tiers in lines of its own.
  * @param options Whether the profile that it names as its model is loaded. Default: no.
  */
 export function levelsIn(
-  { clock, terminal }: CommandHost,
+  host: CommandHost,
   file: string,
   { model = false }: { readonly model?: boolean } = {},
 ): Promise<HierarchyOptions> {
-  return loadHierarchyOptions(file, { clock, model, warn: (line) => terminal.write(`warning: ${line}\n`) });
+  return loadHierarchyOptions(file, { clock: host.clock, model, warn: warnOn(host) });
 }
 
 /** A tier of a configuration, and a look at what it holds. */

@@ -25,15 +25,9 @@ export function logCluster(
   clock: Clock,
   { warn, note }: ClusterLogTargets,
 ): void {
-  const toldAt = new Map<string, number>();
-  const told: number[] = [];
-  const tell = (what: string, line: string, to = warn) => {
-    const now = clock.now();
-    while (now - (told[0] ?? now) >= QUIET_MS) told.shift();
-    if (told.length >= MOST_LINES || now - (toldAt.get(what) ?? -Infinity) < QUIET_MS) return;
-    told.push(now);
-    toldAt.set(what, now);
-    to(`cluster ${name}: ${line}.`);
+  const isNew = seldom(clock);
+  const tell = (what: string, line: string, to: ClusterLogTargets['note']) => {
+    if (to !== undefined && isNew(what)) to(`cluster ${name}: ${line}.`);
   };
   let ranks = ranksIn(cluster.members);
   cluster.on('members', (members) => {
@@ -41,29 +35,32 @@ export function logCluster(
     ranks = ranksIn(members);
     const came = ranks.filter((rank) => !before.includes(rank));
     const went = before.filter((rank) => !ranks.includes(rank));
-    if (note === undefined || came.length + went.length === 0) return;
+    if (came.length + went.length === 0) return;
     const changes = [...workersText('came', came), ...workersText('went', went)].join(', ');
-    tell(
-      `${changes} ${ranks.join()}`,
-      `${changes}; ${countOf(ranks.length + 1, 'worker is', 'workers are')} there`,
-      note,
-    );
+    const there = countOf(ranks.length + 1, 'worker is', 'workers are');
+    tell(`${changes} ${ranks.join()}`, `${changes}; ${there} there`, note);
   });
-  cluster.on('peerOut', ({ rank, error }) =>
-    tell(
-      `out ${rank}`,
-      `worker ${rank} is left alone for a while (${meaning(error)}), and the source is read`,
-    ),
-  );
-  cluster.on('registryLost', ({ error }) =>
-    tell(
-      'lost',
-      `the registry cannot be reached (${meaning(error)}); all go on with the workers that they know`,
-    ),
-  );
-  cluster.on('registryFound', () => {
-    if (note !== undefined) tell('found', 'the registry can be reached again', note);
+  cluster.on('peerOut', ({ rank, error }) => {
+    const line = `worker ${rank} is left alone for a while (${meaning(error)}), and the source is read`;
+    tell(`out ${rank}`, line, warn);
   });
+  cluster.on('registryLost', ({ error }) => {
+    const line = `the registry cannot be reached (${meaning(error)}); all go on with the workers that they know`;
+    tell('lost', line, warn);
+  });
+  cluster.on('registryFound', () => tell('found', 'the registry can be reached again', note));
+}
+
+/** Says whether something is to be told: not again for a while, and no more than a few lines in that time. */
+function seldom(clock: Clock): (what: string) => boolean {
+  let told: { readonly what: string; readonly at: number }[] = [];
+  return (what) => {
+    const now = clock.now();
+    told = told.filter(({ at }) => now - at < QUIET_MS);
+    if (told.length >= MOST_LINES || told.some((line) => line.what === what)) return false;
+    told.push({ what, at: now });
+    return true;
+  };
 }
 
 function ranksIn(members: readonly Member[]): readonly number[] {

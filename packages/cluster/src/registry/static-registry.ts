@@ -33,12 +33,15 @@ const BOUND_MS = 1000;
 export class StaticRegistry implements Registry {
   readonly name: string;
   readonly longestTtlMs = Infinity;
+  /** The list. */
+  readonly members: readonly StaticMember[];
   readonly #entries: ReadonlyMap<string, RegistryEntry>;
   readonly #calls: Calls;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for a rank or URL that cannot be, or a rank given twice. */
   constructor({ members }: StaticRegistryOptions) {
     this.name = `static:${members.length}`;
+    this.members = members;
     this.#calls = new Calls(this.name, systemClock, BOUND_MS);
     this.#entries = new Map(members.map((member, i) => entryOf(member, `members[${i}]`)));
     if (this.#entries.size < members.length)

@@ -22,7 +22,7 @@ export async function joinCluster(
   made: HierarchyOptions,
   { clock, signal }: OperationOptions & { readonly clock: Clock },
 ): Promise<Joined> {
-  const found = await registryOf(settings, clock);
+  const found = registryOf(settings, clock);
   const { token, share, host, deadlineMs } = settings;
   const { rank = found.rank, size = found.size } = settings;
   const { port = found.port, advertise = found.advertise } = settings;

@@ -1,6 +1,7 @@
+import { NatsRegistry } from '@tiered/cluster/nats';
 import { SqliteRegistry, StaticRegistry, type Registry } from '@tiered/cluster/registry';
 import type { ClusterSettings, NatsConfig } from '@tiered/config';
-import { TieredError, type Clock } from '@tiered/core';
+import type { Clock } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { isLoopback } from '@tiered/gateway/internal';
 
@@ -10,47 +11,38 @@ export interface FoundRegistry extends Pick<ClusterSettings, 'rank' | 'size' | '
 }
 
 /**
- * Makes the registry that a configuration names, and loads what it needs. Nothing stays open.
+ * Makes the registry that a configuration names. Nothing is opened.
  * @throws TieredError `TIERED_CONFIG_INVALID` that names the field, or the variable of the environment.
  */
-export async function registryOf(settings: ClusterSettings, clock: Clock): Promise<FoundRegistry> {
+export function registryOf(settings: ClusterSettings, clock: Clock): FoundRegistry {
   const { name, registry = 'sqlite' } = settings;
   if (registry === 'torch') return ofTorch(settings);
   if (registry === 'sqlite') return { registry: SqliteRegistry.named(name, { clock }) };
   if ('sqlite' in registry) return { registry: new SqliteRegistry({ path: registry.sqlite, clock }) };
-  if ('nats' in registry) return { registry: await natsRegistryOf(name, registry.nats, clock) };
+  if ('nats' in registry) return { registry: natsOf(name, registry.nats, clock) };
   const members = registry.peers.map((url, rank) => ({ rank, url }));
   const own = ownAddress(settings, registry.peers[settings.rank ?? 0]);
   return { registry: new StaticRegistry({ members }), size: members.length, ...own };
 }
 
 /** As torchrun sets the environment of each worker. */
-async function ofTorch(settings: ClusterSettings): Promise<FoundRegistry> {
-  const { RANK = '', WORLD_SIZE } = process.env;
-  if (settings.rank === undefined && !/^\d+$/.test(RANK))
-    throw configError('RANK', 'the number of this worker, as torchrun sets it', process.env['RANK']);
+function ofTorch(settings: ClusterSettings): FoundRegistry {
+  const { RANK } = process.env;
+  if (settings.rank === undefined && !/^\d+$/.test(RANK ?? ''))
+    throw configError('RANK', 'the number of this worker, as torchrun sets it', RANK);
   const rank = settings.rank ?? Number(RANK);
-  const list = StaticRegistry.fromTorch();
-  await list.open();
-  const records = (await list.all()).map(
-    ({ record }) => record as { readonly rank: number; readonly url: string },
-  );
-  await list.close();
-  const own = ownAddress(settings, records.find((record) => record.rank === rank)?.url);
-  return { registry: StaticRegistry.fromTorch(), rank, size: Number(WORLD_SIZE), ...own };
+  const registry = StaticRegistry.fromTorch();
+  const { members } = registry;
+  const own = ownAddress(settings, members.find((member) => member.rank === rank)?.url);
+  return { registry, rank, size: members.length, ...own };
 }
 
-/** Loads the packages of NATS, which only those have who use them. */
-async function natsRegistryOf(name: string, config: NatsConfig, clock: Clock): Promise<Registry> {
-  const { natsOf } = await import('./nats-of.js').catch((error: unknown) => {
-    throw (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND' ? notInstalled(error) : error;
-  });
-  return natsOf(name, config, clock);
-}
-
-function notInstalled(cause: unknown): TieredError {
-  const message = 'registry: NATS needs two packages; npm install @nats-io/transport-node @nats-io/kv';
-  return new TieredError('TIERED_CONFIG_INVALID', message, { cause });
+/** Its packages, which only those have who use it, are loaded when it is opened. */
+function natsOf(name: string, config: NatsConfig, clock: Clock): NatsRegistry {
+  const { caFile, certFile, keyFile, ...nats } = config;
+  const files = [caFile, certFile, keyFile];
+  const tls = files.every((file) => file === undefined) ? undefined : { caFile, certFile, keyFile };
+  return new NatsRegistry({ ...nats, name, tls, clock });
 }
 
 /**

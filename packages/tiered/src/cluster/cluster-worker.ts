@@ -99,7 +99,7 @@ export class ClusterWorker implements AsyncDisposable {
 
   /** Leaves the others. Idempotent. */
   async close(): Promise<void> {
-    this.#ending.abort(new Error('The worker leaves.'));
+    this.#ending.abort(new TieredError('TIERED_CLOSED', 'The worker has left its cluster.'));
     await this.#filling;
     await this.cluster?.close();
   }

@@ -1,6 +1,7 @@
 import type { Cluster } from '@tiered/cluster';
 import type { ClusterPlanSettings } from '@tiered/config';
 import type { Clock, Hierarchy } from '@tiered/core';
+import { definedOf } from '@tiered/core/internal';
 import { followPlan, planOfRanks, type RankReads } from '@tiered/loader/internal';
 import type { Sampler } from '@tiered/prefetch/sampling';
 import type { PlanFollower } from '@tiered/tiering';
@@ -31,8 +32,7 @@ export async function followOrder(
   const { namespace } = hierarchy;
   const { sampler: name, seed, epochs, batchSize, dropLast = false } = plan;
   const training = { seed, epochs, dropLast, workers: ranks, worker: cluster.rank, torch: name === 'torch' };
-  const options = batchSize === undefined ? training : { ...training, batchSize };
-  const sampler = samplerOf(keys.length, options);
+  const sampler = samplerOf(keys.length, definedOf({ ...training, batchSize }));
   const ids = Int32Array.from(keys, (key) => namespace.find(key));
   const reads = readsOfAll(sampler, ids, clock, signal);
   const planned = await planOfRanks({ hierarchy, ids, ranks, reads, cluster, signal });

@@ -1,5 +1,5 @@
 import { TieredError, type StorageDriver } from '@tiered/core';
-import { configError } from '@tiered/core/internal';
+import { configError, definedOf } from '@tiered/core/internal';
 import { Command } from 'commander';
 import { access, constants, open, rm, stat, writeFile } from 'node:fs/promises';
 import { positive } from '../arguments.js';
@@ -53,10 +53,7 @@ async function calibrateTo(
   const bar = new ProgressBar(host.terminal, host.clock, 'measuring');
   const profile = await untilInterrupted(host.clock, (signal) =>
     calibrate(levels, {
-      ...(seconds !== undefined && { seconds }),
-      ...(bytes !== undefined && { bytes }),
-      ...(readBytes !== undefined && { readBytes }),
-      ...(peers && { peers }),
+      ...definedOf({ seconds, bytes, readBytes, peers }),
       clock: host.clock,
       signal,
       onProgress: (done, total) => bar.update(done, total),

@@ -96,7 +96,7 @@ export class Server {
       const leaveQueue = this.#places.enter(weight, () => {
         session = this.#usable();
         const send = (used: Session) => {
-          if (state === 'over') throw new Error('nobody waits any more');
+          if (state === 'over') throw UNWANTED;
           state = 'sent';
           return work(used);
         };
@@ -127,7 +127,7 @@ export class Server {
       await session.ready;
       return await send(session);
     } catch (error) {
-      this.#failed(session, error);
+      if (error !== UNWANTED) this.#failed(session, error);
       throw new Failure(error);
     } finally {
       stopWaiting();
@@ -166,6 +166,9 @@ export class Server {
     session.close().catch(() => session.destroy());
   }
 }
+
+/** Nobody waits any more for a command that was not sent. It says nothing about its session. */
+const UNWANTED = new Error('nobody waits any more');
 
 function once(work: () => void): () => void {
   let isDone = false;

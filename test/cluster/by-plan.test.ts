@@ -8,6 +8,7 @@ import { rawRecords } from '@tiered/formats/raw';
 import { DataLoader } from '@tiered/loader';
 import { PlacementHandler, planFollower } from '@tiered/tiering';
 import { expect, it, onTestFinished } from 'vitest';
+import { bytesReadOf } from '../../packages/cluster/test/helpers.js';
 
 const RANKS = 4;
 const OBJECTS = 400;
@@ -45,11 +46,7 @@ async function rankOf(rank: number, room: number, source: MemoryDriver, records:
     await hierarchy.close();
     await cluster.close();
   });
-  const sourceBytes = () => {
-    const { read, readInto } = counted.metrics().operations;
-    return (read?.bytes ?? 0) + (readInto?.bytes ?? 0);
-  };
-  return { cluster, hierarchy, loader, sourceBytes };
+  return { cluster, hierarchy, loader, sourceBytes: () => bytesReadOf(counted) };
 }
 
 async function trained(room: number) {

@@ -7,6 +7,7 @@ import { Prefetcher, type PrefetcherState } from '@tiered/prefetch';
 import { samplerSequence, type Sampler } from '@tiered/prefetch/sampling';
 import { firstFit, PlacementHandler } from '@tiered/tiering';
 import { expect, onTestFinished } from 'vitest';
+import { bytesReadOf } from '../../packages/cluster/test/helpers.js';
 
 export const SAMPLES = 240;
 export const BYTES = 2_000;
@@ -46,8 +47,7 @@ export class ElasticJob {
 
   /** Bytes that all workers together have read from the source. */
   get sourceBytes(): number {
-    const { read, readInto } = this.#source.metrics().operations;
-    return (read?.bytes ?? 0) + (readInto?.bytes ?? 0);
+    return bytesReadOf(this.#source);
   }
 
   /**

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
 import { missingForNats, NatsServer, natsServers } from '../../tools/servers/nats.js';
 import { NatsRegistry, type NatsRegistryOptions } from '@tiered/cluster/nats';
+import { registerMissing } from '../missing.js';
 
 /**
  * Registers tests for each nats-server that is here. Where none is installed, there is one skipped test that
@@ -9,12 +10,7 @@ import { NatsRegistry, type NatsRegistryOptions } from '@tiered/cluster/nats';
 export function describeNats(register: (program: string) => void): void {
   const install = missingForNats();
   if (install !== undefined) {
-    const name = `nats-server: skipped, install it with: ${install}`;
-    if (process.env['CI'] !== 'true') it.skip(name);
-    else
-      it('nats-server is installed', () => {
-        throw new Error(name);
-      });
+    registerMissing('nats-server', install);
     return;
   }
   for (const { name, program } of natsServers()) describe(name, () => register(program));

@@ -69,11 +69,13 @@ export async function worker({
     await cluster.close();
   };
   onTestFinished(close);
-  const sourceBytes = () => {
-    const { read, readInto } = counted.metrics().operations;
-    return (read?.bytes ?? 0) + (readInto?.bytes ?? 0);
-  };
-  return { cluster, hierarchy, sourceBytes, close };
+  return { cluster, hierarchy, sourceBytes: () => bytesReadOf(counted), close };
+}
+
+/** Bytes that were read of a driver. */
+export function bytesReadOf(counted: MetricsDriver): number {
+  const { read, readInto } = counted.metrics().operations;
+  return (read?.bytes ?? 0) + (readInto?.bytes ?? 0);
 }
 
 /** Workers that all know each other. */

@@ -11,7 +11,7 @@ import {
 } from '@tiered/core/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { SharedTierDriver, type SharedTierOptions } from '../src/index.js';
-import { objectsOf, sourceOf, type Objects } from './helpers.js';
+import { bytesReadOf, objectsOf, sourceOf, type Objects } from './helpers.js';
 
 const CHUNK = 8000;
 const OBJECTS = new Map([
@@ -26,11 +26,7 @@ async function node(source: StorageDriver, options: SharedTierOptions) {
   const driver = new SharedTierDriver(counted, { chunk: CHUNK, ...options });
   await driver.open({});
   onTestFinished(() => driver.close());
-  const sourceBytes = () => {
-    const { read, readInto } = counted.metrics().operations;
-    return (read?.bytes ?? 0) + (readInto?.bytes ?? 0);
-  };
-  return { driver, sourceBytes };
+  return { driver, sourceBytes: () => bytesReadOf(counted) };
 }
 
 type Node = Awaited<ReturnType<typeof node>>;

@@ -19,8 +19,9 @@ export interface ClairvoyantOptions {
   readonly savedMs?: ((bytes: number) => number) | undefined;
   /**
    * The cluster of the ranks, whose source the hierarchy reads. Then all of them have one plan: each object
-   * has a place somewhere before it has two (`sharedPlan`), and `savedMs` means nothing. All ranks must have
-   * tiers with the same room. Default: this rank keeps what it reads most often itself.
+   * has a place somewhere before it has two (`sharedPlan`). That plan counts reads alone, so `savedMs` cannot
+   * be given. All ranks must have tiers with the same room. Default: this rank keeps what it reads most often
+   * itself.
    */
   readonly cluster?: PlanUser | undefined;
 }
@@ -58,13 +59,18 @@ export class Clairvoyant {
   #filled: FillCounts | undefined;
   #error: unknown;
 
-  /** @throws TieredError `TIERED_CONFIG_INVALID` for parts of several hierarchies, or another rank. */
+  /**
+   * @throws TieredError `TIERED_CONFIG_INVALID` for parts of several hierarchies, another rank, and what the
+   * plan of a cluster does not go by.
+   */
   constructor(parts: ClairvoyantParts) {
     this.#parts = parts;
     this.#hierarchy = hierarchyOf(parts.parts);
-    const { cluster, job } = parts;
+    const { cluster, job, savedMs } = parts;
     if (cluster !== undefined && cluster.rank !== job.rank)
       throw configError('clairvoyant.cluster', `a worker of rank ${job.rank}, as the loader`, cluster.rank);
+    if (cluster !== undefined && savedMs !== undefined)
+      throw configError('clairvoyant.savedMs', 'nothing in a cluster, whose plan counts reads', savedMs);
     this.#planned = this.#plan();
     this.#planned.catch(() => undefined);
   }

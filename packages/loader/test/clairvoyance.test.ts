@@ -69,6 +69,20 @@ describe('a clairvoyant loader', () => {
     expect(loader.stats().clairvoyance).toEqual({ filled: undefined, error: undefined });
   });
 
+  it('is of the same rank as its cluster, and its plan is that of all', async () => {
+    const policy = planFollower();
+    const samples = await tiered(policy);
+    const clusterOf = (rank: number) => ({ rank, usePlan: () => undefined, gathered: async () => true });
+    const rank = JOB.rank + 1;
+    expect(() => loaderOf(samples, { ...JOB, clairvoyant: { policy, cluster: clusterOf(rank) } })).toThrow(
+      `clairvoyant.cluster: expected a worker of rank ${JOB.rank}, as the loader, got ${rank}`,
+    );
+    const clairvoyant = { policy, cluster: clusterOf(JOB.rank), savedMs: () => 1 };
+    expect(() => loaderOf(samples, { ...JOB, clairvoyant })).toThrow(
+      /^clairvoyant\.savedMs: expected nothing in a cluster/,
+    );
+  });
+
   it('needs one hierarchy', async () => {
     const [a, b] = [await singles([1]), await singles([1])];
     const options = { ...JOB, clairvoyant: { policy: planFollower() } };

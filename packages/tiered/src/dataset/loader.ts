@@ -18,8 +18,9 @@ export interface LoaderOptions<S = unknown, T = S, C = readonly T[]>
   readonly format: SampleFormat<S> | string;
   /**
    * `true` has the tiers keep what this rank reads most often until the end of the training, and fills them
-   * ahead of the reads. In a cluster, all ranks have one plan. The dataset is then opened with `placement: {
-   * policy: 'planFollower' }`. Default: false, and objects are placed as they are read.
+   * ahead of the reads. In a cluster, all ranks have one plan, which `savedMs` does not go with. The dataset
+   * is then opened with `placement: { policy: 'planFollower' }`. Default: false, and objects are placed as
+   * they are read.
    */
   readonly clairvoyant?: boolean | Pick<ClairvoyantOptions, 'savedMs'> | undefined;
 }

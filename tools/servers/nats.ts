@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { accepts } from './asking.js';
 import { NEWEST_NATS } from './build-nats.js';
-import { EndedEarly, freePorts, Processes } from './processes.js';
+import { onFreePort, Processes } from './processes.js';
 import { missing, type Installation } from './real-server.js';
 
 const NATS: Installation = {
@@ -45,19 +45,17 @@ export class NatsServer implements AsyncDisposable {
    */
   static async start(program: string, args: readonly string[] = [], jetstream = true): Promise<NatsServer> {
     const all = jetstream ? [...args, '-js'] : args;
-    for (let isRetry = false; ; isRetry = true) {
-      const [port = 0] = await freePorts(1);
-      const server = new NatsServer(new Processes(os.tmpdir(), 'tiered-nats-'), program, all, port);
-      try {
+    const processes = new Processes(os.tmpdir(), 'tiered-nats-');
+    try {
+      return await onFreePort(async (port) => {
+        const server = new NatsServer(processes, program, all, port);
         await server.restart();
         return server;
-      } catch (error) {
-        const logs = server.#processes.endOfLogs();
-        await server.#processes.close();
-        // Another program may have taken the port.
-        if (isRetry || !(error instanceof EndedEarly))
-          throw new Error(`nats-server did not start\n${logs}`, { cause: error });
-      }
+      });
+    } catch (cause) {
+      const logs = processes.endOfLogs();
+      await processes.close();
+      throw new Error(`nats-server did not start\n${logs}`, { cause });
     }
   }
 

@@ -134,6 +134,25 @@ export async function freePorts(count: number): Promise<number[]> {
   return [...ports];
 }
 
+/** Ports that are tried for one program. */
+const MOST_PORTS = 4;
+
+/**
+ * Starts a program on a free port, and on another one if it ends early, since another program may have taken
+ * the port.
+ * @throws What `start` throws.
+ */
+export async function onFreePort<T>(start: (port: number) => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    const [port = 0] = await freePorts(1);
+    try {
+      return await start(port);
+    } catch (error) {
+      if (!(error instanceof EndedEarly) || tries === MOST_PORTS) throw error;
+    }
+  }
+}
+
 function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();

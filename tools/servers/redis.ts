@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { systemClock } from '@tiered/core';
 import { environmentOf, installOf } from '../frameworks/environments.js';
 import { accepts } from './asking.js';
-import { EndedEarly, freePorts, Processes } from './processes.js';
+import { onFreePort, Processes } from './processes.js';
 import { missing } from './real-server.js';
 
 /** The command that installs Redis; `undefined` if it is installed. */
@@ -125,20 +125,17 @@ export class RedisServers {
     program: string,
     argsFor: (port: number, name: string) => readonly string[],
   ): Promise<RedisServer> {
-    for (let tries = 1; ; tries++) {
-      const [port = 0] = await freePorts(1);
-      const start = () => {
-        const name = `server-${(this.#started += 1)}`;
-        return this.#processes.start(name, program, argsFor(port, name), () => accepts(port));
-      };
-      try {
+    try {
+      return await onFreePort(async (port) => {
+        const start = () => {
+          const name = `server-${(this.#started += 1)}`;
+          return this.#processes.start(name, program, argsFor(port, name), () => accepts(port));
+        };
         await start();
         return new RedisServer(port, start);
-      } catch (error) {
-        // Another program may have taken the port meanwhile.
-        if (!(error instanceof EndedEarly) || tries > 3)
-          throw new Error(this.#processes.endOfLogs(), { cause: error });
-      }
+      });
+    } catch (cause) {
+      throw new Error(this.#processes.endOfLogs(), { cause });
     }
   }
 }

@@ -321,8 +321,10 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
 
   #peersOf(key: string): readonly AskedPeer[] {
     const asked: AskedPeer[] = [];
-    const home = this.#homeOf(key);
-    for (const rank of this.#homes.of(key)) {
+    const ranks = this.#homes.of(key);
+    // Without former homes, it was found already.
+    const home = this.#homes === this.#present ? ranks.at(-1) : this.#homeOf(key);
+    for (const rank of ranks) {
       const peer = this.#peers.get(rank);
       if (peer?.isAsked === true || peer?.isOnTrial === true) asked.push({ peer, isHome: rank === home });
     }

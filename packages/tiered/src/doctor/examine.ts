@@ -47,7 +47,7 @@ async function ask(
   patience: Patience,
 ): Promise<Asked | undefined> {
   const isTier = level.quotaBytes !== undefined;
-  if (isTier && (directory !== undefined || !isBucket(level))) return undefined;
+  if (isTier && (directory !== undefined || !isHarmlessToOpen(level))) return undefined;
   if (directory !== undefined && 'state' in directory && directory.state === 'missing')
     return { error: gone(level) };
   try {
@@ -58,7 +58,7 @@ async function ask(
 }
 
 /** Whether opening it writes nothing, which is known of these drivers only. */
-function isBucket({ fields }: ExaminedLevel): boolean {
+function isHarmlessToOpen({ fields }: ExaminedLevel): boolean {
   return ['s3', 'opendal', 'redis'].includes(String(fields['driver']));
 }
 

@@ -1,7 +1,7 @@
 import { someBytes } from '@tiered/core/testing';
 import fs from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryDirectory } from '../../packages/interpose/test/helpers.js';
 import { tieredIn, type Running } from '../interpose/tiered.js';
 
@@ -28,8 +28,12 @@ describe('tiered serve as a worker of a cluster', () => {
     for (const [i, key] of KEYS.entries()) fs.writeFileSync(path.join(source, key), someBytes(BYTES, i));
     const env = { XDG_RUNTIME_DIR: above };
     const ports = ['--port', '0', '--metrics-port', '0'];
-    const serve = () =>
-      tieredIn(env, 'serve', source, '--tier', 'ram:8MiB', '--cluster', 'training', ...ports, '--json');
+    const serve = () => {
+      const what = [source, '--tier', 'ram:8MiB', '--cluster', 'training'];
+      const running = tieredIn(env, 'serve', ...what, ...ports, '--json');
+      onTestFinished(() => void running.process.kill('SIGKILL'));
+      return running;
+    };
     const first = serve();
     await readyOf(first);
     const second = serve();

@@ -7,15 +7,10 @@ import {
   type GlobalCheckpoint,
 } from '@tiered/prefetch/sampling';
 import { describe, expect, it } from 'vitest';
-import { BYTES, DATA, ElasticJob, KEYS, SAMPLES } from './elastic.js';
+import { BYTES, DATA, ElasticJob, homesAmong, KEYS, SAMPLES } from './elastic.js';
 
 const EPOCHS = 3;
 const BATCH = 24;
-/**
- * What the source gives at most when workers come. The last of several knows no homes of before those that
- * came just before it: it reads from the source what it wants of these.
- */
-const WITH_COPIES = 1.2 * DATA;
 const START: GlobalCheckpoint = { epoch: 0, batches: 0 };
 const END: GlobalCheckpoint = { epoch: EPOCHS, batches: 0 };
 
@@ -66,11 +61,43 @@ function globalOrder(): number[] {
   return Array.from({ length: EPOCHS }, (_, epoch) => [...sampler.epoch(0, epoch)]).flat();
 }
 
+/**
+ * Bytes that the source may give again after N workers have become M, one after the other: of samples whose
+ * home has left, or is a new worker that does not know which one has the copy. It knows the homes of just
+ * before it, and those are others if another new worker was the home in between.
+ */
+async function bytesAgain(n: number, m: number): Promise<number> {
+  const among = await Promise.all(
+    Array.from({ length: Math.max(n, m) + 1 }, (_, workers) => homesAmong(workers)),
+  );
+  const homeOf = (sample: number, workers: number) => among[workers]?.[sample] ?? -1;
+  const isReadAgain = (sample: number) => {
+    const [before, now] = [homeOf(sample, n), homeOf(sample, m)];
+    return before >= m || (now >= n && homeOf(sample, now) !== before);
+  };
+  return BYTES * KEYS.filter((_, sample) => isReadAgain(sample)).length;
+}
+
 const planOf = (workers: number): HomePlan => ({
   homes: Uint16Array.from({ length: SAMPLES }, (_, sample) => (sample * 7) % workers),
   sampleOf: (key) => KEYS.indexOf(key),
   id: `of ${workers}`,
 });
+
+/** Each worker reads to somewhere in the first two epochs. Makes states for M of what they have left. */
+async function interrupted(job: ElasticJob, { seed, m }: { readonly seed: number; readonly m: number }) {
+  const random = new Random(seed, 0);
+  const [from, to] = [samplerOf(job.workers.length, seed), samplerOf(m, seed)];
+  const counts = job.workers.map((_, rank) => random.below(2 * from.epochLength(rank)));
+  const { samples: before, states } = await job.read(from, [], counts);
+  return { before, resumed: await redistribute(states, { from, to, keys: KEYS }) };
+}
+
+function timesRead(...reads: readonly (readonly number[][])[]): Uint8Array {
+  const times = new Uint8Array(SAMPLES);
+  for (const sample of reads.flat(2)) times[sample] = (times[sample] ?? 0) + 1;
+  return times;
+}
 
 /** In an epoch, and between two. */
 const CHANGES: readonly GlobalCheckpoint[] = [
@@ -88,7 +115,7 @@ describe('N workers become M', () => {
       await job.resize(m);
       const after = await readInStep(job, change, END);
       expect([...before, ...after]).toEqual(globalOrder());
-      expect(job.sourceBytes).toBeLessThanOrEqual(WITH_COPIES);
+      expect(job.sourceBytes).toBeLessThanOrEqual(DATA + (await bytesAgain(n, m)));
     },
   );
 
@@ -97,13 +124,10 @@ describe('N workers become M', () => {
     async (n, m, change) => {
       const job = await ElasticJob.start(n);
       const before = await readInStep(job, START, change);
-      const left = job.workers.slice(m).map(({ hierarchy }) => hierarchy.stats().placement.placed);
       await job.resize(m);
       const after = await readInStep(job, change, END);
       expect([...before, ...after]).toEqual(globalOrder());
-      expect(job.sourceBytes).toBeLessThanOrEqual(
-        DATA + left.reduce((sum, objects) => sum + objects, 0) * BYTES,
-      );
+      expect(job.sourceBytes).toBeLessThanOrEqual(DATA + (await bytesAgain(n, m)));
     },
   );
 
@@ -127,18 +151,29 @@ describe('N workers become M', () => {
     '[Z5] [S2] from wherever each of them was (seed %d, %d become %d): each sample once',
     async (seed, n, m) => {
       const job = await ElasticJob.start(n);
-      const random = new Random(seed, 0);
-      const [from, to] = [samplerOf(n, seed), samplerOf(m, seed)];
-      const counts = Array.from({ length: n }, (_, rank) => random.below(2 * from.epochLength(rank)));
-      const before = await job.read(from, [], counts);
+      const { before, resumed } = await interrupted(job, { seed, m });
       await job.resize(m);
-      const resumed = await redistribute(before.states, { from, to, keys: KEYS });
-      const after = await job.read(to, resumed);
-      const times = new Uint8Array(SAMPLES);
-      for (const sample of [...before.samples, ...after.samples].flat())
-        times[sample] = (times[sample] ?? 0) + 1;
-      expect(times).toEqual(new Uint8Array(SAMPLES).fill(EPOCHS));
-      if (m > n) expect(job.sourceBytes).toBeLessThanOrEqual(WITH_COPIES);
+      const after = await job.read(samplerOf(m, seed), resumed);
+      expect(timesRead(before, after.samples)).toEqual(new Uint8Array(SAMPLES).fill(EPOCHS));
+      expect(job.sourceBytes).toBeLessThanOrEqual(DATA + (await bytesAgain(n, m)));
+    },
+  );
+
+  it.each([
+    [4, 3, 5],
+    [5, 4, 2],
+    [6, 3, 3],
+  ])(
+    '[Z5] [S2] after all of them have ended (seed %d, %d become %d): each sample once, from what is on their disks',
+    async (seed, n, m) => {
+      const job = await ElasticJob.onDisks(n);
+      const { before, resumed } = await interrupted(job, { seed, m });
+      await job.resize(0);
+      await job.resize(m);
+      const after = await job.read(samplerOf(m, seed), resumed);
+      expect(timesRead(before, after.samples)).toEqual(new Uint8Array(SAMPLES).fill(EPOCHS));
+      // They come in the order of their ranks, as those did that have the copies.
+      expect(job.sourceBytes).toBeLessThanOrEqual(DATA + (await bytesAgain(n, m)));
     },
   );
 });

@@ -1,11 +1,17 @@
 import { Cluster, type HomePlan } from '@tiered/cluster';
+import { RendezvousHomes } from '@tiered/cluster/internal';
 import { MemoryRecords, MemoryRegistry } from '@tiered/cluster/registry';
-import { Hierarchy, MemoryDriver, systemClock } from '@tiered/core';
+import { Hierarchy, MemoryDriver, type StorageDriver } from '@tiered/core';
 import { MetricsDriver } from '@tiered/core/decorators';
-import { someBytes } from '@tiered/core/testing';
+import { loadChecksum } from '@tiered/core/internal';
+import { ManualClock, someBytes } from '@tiered/core/testing';
+import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { Prefetcher, type PrefetcherState } from '@tiered/prefetch';
 import { samplerSequence, type Sampler } from '@tiered/prefetch/sampling';
 import { firstFit, PlacementHandler } from '@tiered/tiering';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { bytesReadOf } from '../../packages/cluster/test/helpers.js';
 
@@ -13,11 +19,13 @@ export const SAMPLES = 240;
 export const BYTES = 2_000;
 /** All of the dataset. */
 export const DATA = SAMPLES * BYTES;
+/** Of a worker: room for all, and for what a disk keeps beside it. */
+const TIER = 2 * DATA;
 /** By sample. */
 export const KEYS = Array.from({ length: SAMPLES }, (_, i) => `o${1000 + i}`);
 
-/** On a machine that is busy, an answer may take long; a second request would be counted. */
-const PATIENT = { deadlineMs: 60_000, lateAfterMs: 60_000, ttlMs: 60_000 };
+/** How far time goes at once while workers get to know each other, in milliseconds. */
+const STEP_MS = 100;
 
 /** A worker of a job whose workers come and go. */
 export interface ElasticWorker {
@@ -30,19 +38,34 @@ export interface ElasticWorker {
 export class ElasticJob {
   /** Those that are there. Each has its rank as its place. */
   readonly workers: ElasticWorker[] = [];
-  readonly #records = new MemoryRecords(systemClock);
+  /**
+   * Time goes on only while workers come and go. So no answer is late, however busy the machine is, and what
+   * is counted is what was needed.
+   */
+  readonly #clock = new ManualClock();
+  readonly #records = new MemoryRecords(this.#clock);
   readonly #source: MetricsDriver;
+  readonly #disks: string | undefined;
 
-  private constructor(source: MetricsDriver) {
+  private constructor(source: MetricsDriver, disks: string | undefined) {
     this.#source = source;
+    this.#disks = disks;
   }
 
-  static async start(workers: number, plans: readonly HomePlan[] = []): Promise<ElasticJob> {
+  static async start(workers: number, plans: readonly HomePlan[] = [], disks?: string): Promise<ElasticJob> {
     const source = new MemoryDriver({ name: 'source' });
     for (const [i, key] of KEYS.entries()) await source.write(key, someBytes(BYTES, i), { size: BYTES });
-    const job = new ElasticJob(new MetricsDriver(source));
+    const job = new ElasticJob(new MetricsDriver(source), disks);
     await job.resize(workers, plans);
     return job;
+  }
+
+  /** As `start`, of workers whose tiers are on disks, which stay when a worker leaves. */
+  static async onDisks(workers: number): Promise<ElasticJob> {
+    const disks = fs.mkdtempSync(path.join(os.tmpdir(), 'tiered-elastic-'));
+    // After the workers have left.
+    onTestFinished(() => fs.rmSync(disks, { recursive: true }));
+    return ElasticJob.start(workers, [], disks);
   }
 
   /** Bytes that all workers together have read from the source. */
@@ -85,13 +108,13 @@ export class ElasticJob {
   }
 
   async #join(rank: number, plans: readonly HomePlan[]): Promise<ElasticWorker> {
-    // Those who leave are gone at once.
     const registry = new MemoryRegistry(this.#records);
-    const cluster = await Cluster.join({ registry, rank, goneAfterMs: 1, ...PATIENT });
+    // Those who leave are gone at once.
+    const cluster = await Cluster.join({ registry, rank, goneAfterMs: 1, clock: this.#clock });
     for (const plan of plans) cluster.usePlan(plan);
     const hierarchy = await new Hierarchy({
       source: cluster.source(this.#source),
-      tiers: [{ driver: new MemoryDriver({ name: 'ram' }), quota: DATA }],
+      tiers: [{ driver: this.#tierOf(rank), quota: TIER }],
       placement: new PlacementHandler({ policy: cluster.policy(firstFit), chunk: BYTES }),
     }).open();
     await cluster.serve(hierarchy);
@@ -103,16 +126,28 @@ export class ElasticJob {
     return { cluster, hierarchy, leave };
   }
 
+  /** The one that a worker of this rank had before, if there are disks. */
+  #tierOf(rank: number): StorageDriver {
+    if (this.#disks === undefined) return new MemoryDriver({ name: 'ram' });
+    return new FileSystemDriver({ root: path.join(this.#disks, `rank-${rank}`), writable: true });
+  }
+
   async #known(): Promise<void> {
     const others = this.workers.length - 1;
     const isKnown = ({ cluster }: ElasticWorker) => {
       const { members, perPeer } = cluster.stats();
       return members === others + 1 && perPeer.length === others;
     };
-    for (const worker of this.workers)
-      while (!isKnown(worker))
-        await new Promise<void>((resolve) => worker.cluster.once('members', () => resolve()));
+    while (!this.workers.every(isKnown)) await this.#clock.advance(STEP_MS);
   }
+}
+
+/** The home of each sample among so many workers, if there is no plan. */
+export async function homesAmong(workers: number): Promise<readonly number[]> {
+  const checksum = await loadChecksum();
+  const ranks = Array.from({ length: workers }, (_, rank) => rank);
+  const homes = new RendezvousHomes(ranks, (key) => checksum.text(key));
+  return KEYS.map((key) => homes.of(key).at(-1) ?? -1);
 }
 
 /** Takes so many samples, or all that are left, and looks at every byte. */

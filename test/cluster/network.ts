@@ -1,6 +1,8 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import fs from 'node:fs';
+import { promisify } from 'node:util';
+import type { Host } from '../../tools/servers/nats.js';
 
 /** What a link is like. Without any, it is as fast as the machine. */
 export interface LinkOptions {
@@ -60,10 +62,20 @@ export class Network implements Disposable {
     return `${this.#subnet}.${node + 10}`;
   }
 
+  /** A node for a server to run on. */
+  host(node: number): Host {
+    const inside = ['netns', 'exec', this.#space(node)];
+    const accepts = async (port: number) => {
+      const { stdout } = await promisify(execFile)('ip', [...inside, 'ss', '-ltnH', `sport = :${port}`]);
+      return stdout !== '';
+    };
+    return { address: this.address(node), inside: ['ip', ...inside], accepts };
+  }
+
   /** Starts a program of Node on a node, with a channel for messages. */
   start(node: number, args: readonly string[]): ChildProcess {
-    const inside = ['netns', 'exec', this.#space(node), process.execPath, ...args];
-    return spawn('ip', inside, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    const [command = '', ...inside] = [...this.host(node).inside, process.execPath, ...args];
+    return spawn(command, inside, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   }
 
   /** Makes the link of a node so. */

@@ -3,18 +3,23 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Network } from './network.js';
 
+/** A file, or a bucket of NATS. */
+export type NodeRegistry =
+  { readonly path: string } | { readonly servers: string; readonly name: string; readonly ttlMs: number };
+
 /** What a node of a test is made of. */
 export interface NodeOptions {
   /** The directory of the dataset: objects `o0` and so on, as `someBytes` makes them of their number. */
   readonly source: string;
   readonly objects: number;
   readonly bytes: number;
-  /** The file of the registry. */
-  readonly registry: string;
+  readonly registry: NodeRegistry;
   /** The directory of its tier. */
   readonly tier: string;
   readonly quota: number;
   readonly ttlMs: number;
+  /** Milliseconds that a peer has for an answer. */
+  readonly deadlineMs: number;
   readonly rank: number;
   readonly size: number;
   readonly host: string;
@@ -27,10 +32,19 @@ export interface NodeRequest {
   readonly number?: number;
 }
 
+/** What a node knows of its cluster. */
+export interface NodeSees {
+  /** Whether it reaches the registry. */
+  readonly hasRegistry: boolean;
+  /** The ranks of the others that serve it, in any order. */
+  readonly others: readonly number[];
+}
+
 /** What a node says. */
 export type NodeSaid =
   | { readonly say: 'here' }
   | { readonly say: 'read' }
+  | ({ readonly say: 'sees' } & NodeSees)
   | { readonly say: 'done'; readonly stats: ClusterStats; readonly isTogether: boolean };
 
 type Done = Extract<NodeSaid, { say: 'done' }>;
@@ -39,10 +53,14 @@ type Done = Extract<NodeSaid, { say: 'done' }>;
 export class ClusterNode {
   readonly #child: ChildProcess;
   readonly #exit: Promise<unknown>;
+  #seen: NodeSees | undefined;
 
   private constructor(child: ChildProcess) {
     this.#child = child;
     this.#exit = once(child, 'exit');
+    child.on('message', (said: NodeSaid) => {
+      if (said.say === 'sees') this.#seen = said;
+    });
   }
 
   /** Starts it. Resolves when it serves others. */
@@ -64,6 +82,12 @@ export class ClusterNode {
   async hasRead(count: number): Promise<void> {
     let left = count;
     await this.#said(({ say }) => say === 'read' && --left === 0);
+  }
+
+  /** Resolves when it knows that. */
+  async sees(isIt: (seen: NodeSees) => boolean): Promise<void> {
+    if (this.#seen === undefined || !isIt(this.#seen))
+      await this.#said((said) => said.say === 'sees' && isIt(said));
   }
 
   /** Sends a signal to its process. `ip` has become that process. */

@@ -26,7 +26,7 @@ export async function programOf(
     silent: true,
     noExternal: [/^@tiered\//],
     // The rest is loaded from where it is installed.
-    external: ['libsql', '@node-rs/crc32'],
+    external: ['libsql', '@node-rs/crc32', /^@nats-io\//],
     banner: {
       js: `import { createRequire as requireFrom } from 'node:module'; var require = requireFrom(import.meta.url);`,
     },

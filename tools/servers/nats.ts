@@ -22,33 +22,58 @@ export function natsServers(): readonly { readonly name: string; readonly progra
   return newest ? [installed, { name: 'the newest nats-server', program: NEWEST_NATS }] : [installed];
 }
 
-/** A nats-server on a port of 127.0.0.1, with its storage in a temporary directory. */
+/** The machine that a server runs on. */
+export interface Host {
+  readonly address: string;
+  /** The command that starts a program there, before the name of that. */
+  readonly inside: readonly string[];
+  /** Whether somebody listens on a port there. */
+  accepts(port: number): Promise<boolean>;
+}
+
+const THIS_MACHINE: Host = { address: '127.0.0.1', inside: [], accepts };
+
+/** A nats-server, with its storage in a temporary directory. */
 export class NatsServer implements AsyncDisposable {
   readonly port: number;
   readonly #processes: Processes;
   readonly #program: string;
   readonly #args: readonly string[];
+  readonly #host: Host;
   #storages = 0;
 
-  private constructor(processes: Processes, program: string, args: readonly string[], port: number) {
+  private constructor(
+    processes: Processes,
+    program: string,
+    args: readonly string[],
+    port: number,
+    host: Host,
+  ) {
     this.#processes = processes;
     this.#program = program;
     this.#args = args;
     this.port = port;
+    this.#host = host;
   }
 
   /**
    * @param program Its name or path.
    * @param args Beside its port and storage.
    * @param jetstream Whether it keeps anything.
+   * @param host Default: this machine.
    * @throws Error with the end of its log.
    */
-  static async start(program: string, args: readonly string[] = [], jetstream = true): Promise<NatsServer> {
+  static async start(
+    program: string,
+    args: readonly string[] = [],
+    jetstream = true,
+    host = THIS_MACHINE,
+  ): Promise<NatsServer> {
     const all = jetstream ? [...args, '-js'] : args;
     const processes = new Processes(os.tmpdir(), 'tiered-nats-');
     try {
       return await onFreePort(async (port) => {
-        const server = new NatsServer(processes, program, all, port);
+        const server = new NatsServer(processes, program, all, port, host);
         await server.restart();
         return server;
       });
@@ -60,7 +85,7 @@ export class NatsServer implements AsyncDisposable {
   }
 
   get url(): string {
-    return `nats://127.0.0.1:${this.port}`;
+    return `nats://${this.#host.address}:${this.port}`;
   }
 
   /** Starts it again after `kill`, and waits until it listens. */
@@ -68,14 +93,16 @@ export class NatsServer implements AsyncDisposable {
     if (!keepStorage) this.#storages += 1;
     const { directory } = this.#processes;
     const storage = path.join(directory, `storage-${this.#storages}`);
-    const own = ['-a', '127.0.0.1', '-p', String(this.port), '-sd', storage, '-P', this.#pidFile];
-    await this.#processes.start('nats', this.#program, [...own, ...this.#args], () => accepts(this.port));
+    const { address, inside } = this.#host;
+    const own = ['-a', address, '-p', String(this.port), '-sd', storage, '-P', this.#pidFile];
+    const [command = '', ...args] = [...inside, this.#program, ...own, ...this.#args];
+    await this.#processes.start('nats', command, args, () => this.#host.accepts(this.port));
   }
 
   /** Ends it at once, and waits until nobody listens. */
   async kill(): Promise<void> {
     process.kill(this.#pid, 'SIGKILL');
-    while (await accepts(this.port));
+    while (await this.#host.accepts(this.port));
   }
 
   /** Stops it: it answers nothing, and its connections stay. Waits until all of its threads have stopped. */

@@ -1,4 +1,5 @@
 import { Cluster } from '@tiered/cluster';
+import { NatsRegistry } from '@tiered/cluster/nats';
 import { SqliteRegistry } from '@tiered/cluster/registry';
 import { Hierarchy, Random } from '@tiered/core';
 import { someBytes } from '@tiered/core/testing';
@@ -8,20 +9,33 @@ import type { NodeOptions, NodeRequest, NodeSaid } from '../node.js';
 
 /** A node of a cluster: joins, and reads as often as it is asked to. Every byte is compared. */
 const options = JSON.parse(process.argv[2] ?? '') as NodeOptions;
-const { source, registry, tier, quota, ttlMs, rank, size, host, objects, bytes } = options;
+const { source, registry, tier, quota, ttlMs, deadlineMs, rank, size, host, objects, bytes } = options;
 
 const tell = (said: NodeSaid) => process.send?.(said);
 
 const cluster = await Cluster.join({
-  registry: new SqliteRegistry({ path: registry }),
+  registry: 'path' in registry ? new SqliteRegistry(registry) : new NatsRegistry(registry),
   rank,
   size,
   host,
   token: 'the secret of these nodes',
   ttlMs,
-  deadlineMs: 2_000,
-  lateAfterMs: 2_000,
+  deadlineMs,
+  lateAfterMs: deadlineMs,
 });
+let hasRegistry = true;
+const tellSeen = () => {
+  const others = cluster.stats().perPeer.map((peer) => peer.rank);
+  tell({ say: 'sees', hasRegistry, others });
+};
+const tellRegistry = (isThere: boolean) => {
+  hasRegistry = isThere;
+  tellSeen();
+};
+cluster.on('members', tellSeen);
+cluster.on('registryLost', () => tellRegistry(false));
+cluster.on('registryFound', () => tellRegistry(true));
+tellSeen();
 const hierarchy = new Hierarchy({
   source: cluster.source(new FileSystemDriver({ root: source })),
   tiers: [{ driver: new FileSystemDriver({ root: tier, writable: true }), quota }],

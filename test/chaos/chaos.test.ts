@@ -2,7 +2,7 @@ import type { ReadOptions } from '@tiered/core/driver';
 import { loadChecksum } from '@tiered/core/internal';
 import { expect, it } from 'vitest';
 import { noFigures } from './figures.js';
-import { runCampaign } from './simulated/campaign.js';
+import { runCampaign, SHARED_DISKS } from './simulated/campaign.js';
 import { KEYS } from './simulated/dataset.js';
 import { SimulatedDisk } from './simulated/disk.js';
 import { runIndexesInProcess } from './simulated/index-in-process.js';
@@ -11,7 +11,11 @@ import type { Start } from './steps.js';
 
 it('[R1] [T4] [Q1] schedules of processes that are killed, stopped and fail: bytes are right, quotas hold, every start works', async () => {
   const figures = noFigures();
-  const found = await runCampaign({ seed: 2000, ms: 0, onBatch: (batch) => Object.assign(figures, batch) });
+  const found = await runCampaign(SHARED_DISKS, {
+    seed: 2000,
+    ms: 0,
+    onBatch: (batch) => Object.assign(figures, batch),
+  });
   expect(found).toBeUndefined();
   expect(figures.bytesChecked).toBeGreaterThan(10_000);
   expect(figures.kills).toBeGreaterThan(10);
@@ -53,7 +57,7 @@ it('finds a disk that gives other bytes than it was given, and says how to see i
   const read = async (_: string, { length }: ReadOptions) => new Uint8Array(Math.min(length, 1));
   Object.defineProperty(SimulatedDisk.prototype, 'read', { configurable: true, value: read });
   try {
-    const found = await runCampaign({ seed: 2000, ms: 0, shrinkMs: 0 });
+    const found = await runCampaign(SHARED_DISKS, { seed: 2000, ms: 0, shrinkMs: 0 });
     expect(found?.error).toMatch(/^wrong bytes/);
     expect(found?.path).not.toBe('');
   } finally {

@@ -27,21 +27,24 @@ export interface Read {
   readonly length: number;
 }
 
+/** Reads of one process, at the same time. */
+export interface ReadStep {
+  readonly do: 'read';
+  readonly who: number;
+  readonly how: 'read' | 'readInto' | 'readMany' | 'handle';
+  readonly reads: readonly Read[];
+  /** Simulated milliseconds after which they are aborted. */
+  readonly abortAfter?: number | undefined;
+  /** The memory of what was read is given away. */
+  readonly transfer: boolean;
+}
+
 /**
  * What happens next. What makes no sense at that moment (a process that does not run is killed) does nothing.
  */
 export type Step =
   | Start
-  | {
-      readonly do: 'read';
-      readonly who: number;
-      readonly how: 'read' | 'readInto' | 'readMany' | 'handle';
-      readonly reads: readonly Read[];
-      /** Simulated milliseconds after which they are aborted. */
-      readonly abortAfter?: number | undefined;
-      /** The memory of what was read is given away. */
-      readonly transfer: boolean;
-    }
+  | ReadStep
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'settle' }
   | { readonly do: 'sync' | 'wipe' | 'loseIndex' }
@@ -64,19 +67,23 @@ export interface Schedule {
 /** Bytes of a chunk: most objects have several. */
 export const CHUNK = 16;
 const LARGEST = 5 * CHUNK;
-const PROCESSES = 3;
+export const PROCESSES = 3;
 
 const who = fc.nat(PROCESSES - 1);
-const key = fc.constantFrom(...KEYS);
-const seed = fc.nat(2 ** 31 - 1);
-const size = fc.oneof(fc.nat(LARGEST), fc.nat(CHUNK), fc.constantFrom(0, 1, CHUNK, CHUNK + 1, LARGEST));
+export const key = fc.constantFrom(...KEYS);
+export const seed = fc.nat(2 ** 31 - 1);
+export const size = fc.oneof(
+  fc.nat(LARGEST),
+  fc.nat(CHUNK),
+  fc.constantFrom(0, 1, CHUNK, CHUNK + 1, LARGEST),
+);
 const quota = fc.integer({ min: 20, max: 4 * LARGEST });
 const rate = fc.oneof(
   { arbitrary: fc.constant(0), weight: 3 },
   { arbitrary: fc.constantFrom(2, 10, 40), weight: 1 },
 );
 
-const start: fc.Arbitrary<Start> = fc.record({
+export const start: fc.Arbitrary<Start> = fc.record({
   do: fc.constant('start' as const),
   who,
   ram: fc.oneof(fc.constant(0), fc.constant(0), quota),
@@ -99,7 +106,7 @@ const one = fc.record({
   ),
 });
 
-const read = fc.record({
+export const read: fc.Arbitrary<ReadStep> = fc.record({
   do: fc.constant('read' as const),
   who,
   how: fc.constantFrom(

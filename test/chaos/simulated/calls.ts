@@ -34,8 +34,7 @@ export async function rescan(life: Life, known: Knowledge, dataset: Dataset): Pr
 
 /** Closes a hierarchy, after which nothing of it may be open. */
 export async function close(life: Life, disks: readonly SimulatedDisk[]): Promise<void> {
-  life.isClosing = true;
-  await life.hierarchy.close();
+  await life.close();
   for (let turns = 0; turns < 5; turns++) await ticked();
   try {
     assertNothingHeld(life.hierarchy.stats());

@@ -19,11 +19,24 @@ const COLLECT_EVERY = 10;
 /** Shrinking a schedule may take so long, in milliseconds. */
 const SHRINK_MS = 30_000;
 
+/** What schedules there are, and what goes through them. */
+export interface Campaign<S> {
+  readonly schedules: fc.Arbitrary<S>;
+  /** @throws Finding for what must not be. */
+  readonly run: (schedule: S, figures: Figures) => Promise<void>;
+}
+
+/** Processes that share disks. */
+export const SHARED_DISKS: Campaign<Schedule> = {
+  schedules,
+  run: (schedule, figures) => World.run(schedule, figures),
+};
+
 /** What was found, and how to see it again. */
-export interface Found {
+export interface Found<S> {
   readonly seed: number;
   readonly path: string;
-  readonly schedule: Schedule;
+  readonly schedule: S;
   readonly error: string;
 }
 
@@ -42,7 +55,10 @@ export interface CampaignOptions {
 /**
  * Goes through schedules until the time is up, or something was found. Batch i has the seed after the i-th.
  */
-export async function runCampaign(options: CampaignOptions): Promise<Found | undefined> {
+export async function runCampaign<S>(
+  campaign: Campaign<S>,
+  options: CampaignOptions,
+): Promise<Found<S> | undefined> {
   const { seed, ms, path, shrinkMs = SHRINK_MS, onBatch } = options;
   runIndexesInProcess();
   // Compiled by another thread: nothing may be that takes time of the machine.
@@ -50,19 +66,20 @@ export async function runCampaign(options: CampaignOptions): Promise<Found | und
   const until = systemClock.now() + ms;
   for (let batch = 0; batch === 0 || (path === undefined && systemClock.now() < until); batch++) {
     const figures = noFigures();
-    const found = await runBatch(seed + batch, path, shrinkMs, figures);
+    const found = await runBatch(campaign, seed + batch, path, shrinkMs, figures);
     onBatch?.(figures);
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-async function runBatch(
+async function runBatch<S>(
+  { schedules, run }: Campaign<S>,
   seed: number,
   path: string | undefined,
   shrinkMs: number,
   sum: Figures,
-): Promise<Found | undefined> {
+): Promise<Found<S> | undefined> {
   let kind: string | undefined;
   let until = Infinity;
   const property = fc.asyncProperty(schedules, async (schedule) => {
@@ -70,7 +87,7 @@ async function runBatch(
     if (systemClock.now() > until) return;
     const figures = noFigures();
     try {
-      await World.run(schedule, figures);
+      await run(schedule, figures);
     } catch (error) {
       // What shrinking tries says nothing of how often it happens, and may find something else.
       if (kind === undefined) addFigures(sum, { ...figures, findings: 1 });

@@ -25,6 +25,11 @@ export class Dataset {
     return this.#of(key)[version];
   }
 
+  /** Bytes of the largest version of an object so far. */
+  largest(key: Key): number {
+    return Math.max(...this.#of(key).map((bytes) => bytes?.byteLength ?? 0));
+  }
+
   async put(key: Key, size: number): Promise<void> {
     const versions = this.#of(key);
     const bytes = someBytes(size, 1000 * (1 + KEYS.indexOf(key)) + versions.length);

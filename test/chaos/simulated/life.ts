@@ -1,3 +1,4 @@
+import type { Cluster } from '@tiered/cluster';
 import { Hierarchy, MemoryDriver, Random, type Clock, type StorageDriver } from '@tiered/core';
 import { RetryDriver } from '@tiered/core/decorators';
 import {
@@ -45,6 +46,10 @@ export interface Surroundings {
   readonly dataset: Dataset;
   readonly disks: readonly SimulatedDisk[];
   readonly onFault: (kind: string) => void;
+  /** Of a process that is a node: itself, its cluster, and its way to the source. */
+  readonly node?:
+    | { readonly process: SimulatedProcess; readonly cluster: Cluster; readonly source: StorageDriver }
+    | undefined;
 }
 
 /** One process from its start to its end: a hierarchy of its own over disks that it shares. */
@@ -58,16 +63,17 @@ export class Life {
   readonly clock: Clock;
   isStarted = false;
   isClosing = false;
+  readonly #cluster: Cluster | undefined;
   readonly #ways: string[] = [];
   readonly #faulty: FaultDriver[] = [];
   readonly #onFault: (kind: string) => void;
 
-  constructor(options: Start, { clock, dataset, disks, onFault }: Surroundings) {
+  constructor(options: Start, { clock, dataset, disks, onFault, node }: Surroundings) {
     this.options = options;
     this.clock = clock;
     this.#onFault = onFault;
     const { seed, ram, quota, policy, layout, versions, scan, faults, whenBehind } = options;
-    this.process = new SimulatedProcess(clock, new Random(seed, 1));
+    this.process = node?.process ?? new SimulatedProcess(clock, new Random(seed, 1));
     this.members = disks.map(() => []);
     const tiers = disks.map((disk, level) => ({
       driver: this.#tier(disk, level),
@@ -77,7 +83,7 @@ export class Life {
     const rules: FaultRule[] = [
       { operations: [...READS, 'stat'], probability: faults.source / 100, fault: { kind: 'fail' } },
     ];
-    const flaky = this.#injecting(dataset.driver, rules, 2);
+    const flaky = this.#injecting(node?.source ?? dataset.driver, rules, 2);
     const source = new RetryDriver(new ProcessDriver(flaky, this.process), {
       attempts: 1000,
       maxDelayMs: 100,
@@ -85,13 +91,14 @@ export class Life {
       clock: this.process.clock,
       seed,
     });
+    this.#cluster = node?.cluster;
     this.hierarchy = new Hierarchy({
-      source,
+      source: node?.cluster.source(source) ?? source,
       tiers: ram === 0 ? tiers : [{ driver: new MemoryDriver(), quota: ram }, ...tiers],
       placement: new PlacementHandler({
         chunk: CHUNK,
         memory: 8 * CHUNK,
-        policy: POLICIES[policy],
+        policy: node?.cluster.policy(POLICIES[policy]) ?? POLICIES[policy],
         whenBehind,
         concurrency: 3,
       }),
@@ -116,6 +123,13 @@ export class Life {
     for (const [index, members] of this.members.entries())
       for (const member of members) disks[index]?.leave(member);
     this.end();
+  }
+
+  /** Closes everything. */
+  async close(): Promise<void> {
+    this.isClosing = true;
+    await this.hierarchy.close();
+    await this.#cluster?.close();
   }
 
   /** It is over: says what faults it met. */

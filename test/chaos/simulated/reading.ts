@@ -1,24 +1,31 @@
-import { isTieredError } from '@tiered/core';
+import { isTieredError, type Clock, type Hierarchy } from '@tiered/core';
 import { ticked } from '@tiered/core/testing';
-import type { Read, Step } from '../steps.js';
+import type { Read, ReadStep } from '../steps.js';
 import type { Dataset } from './dataset.js';
 import { Finding } from './finding.js';
 import type { Knowledge } from './knowledge.js';
-import type { Life } from './life.js';
 
-type ReadStep = Extract<Step, { do: 'read' }>;
+/** The process that reads. */
+export interface Reader {
+  readonly options: { readonly versions: 'refresh' | 'pin'; readonly ram: number };
+  readonly hierarchy: Hierarchy;
+  /** The world's, which goes on whatever becomes of the process. */
+  readonly clock: Clock;
+  readonly isRunning: boolean;
+  readonly isClosing: boolean;
+}
 
 /** Behind what a read put into memory there is this, or zeros. */
 const UNTOUCHED = 0xab;
 
 /** The reads of one process, each compared with what the source held. */
 export class Reading {
-  readonly #life: Life;
+  readonly #life: Reader;
   readonly #known: Knowledge;
   readonly #dataset: Dataset;
   readonly #onBytes: (bytes: number) => void;
 
-  constructor(life: Life, known: Knowledge, dataset: Dataset, onBytes: (bytes: number) => void) {
+  constructor(life: Reader, known: Knowledge, dataset: Dataset, onBytes: (bytes: number) => void) {
     this.#life = life;
     this.#known = known;
     this.#dataset = dataset;

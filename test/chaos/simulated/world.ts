@@ -10,12 +10,8 @@ import { checkKnown } from './known-names.js';
 import { Knowledge } from './knowledge.js';
 import { Life } from './life.js';
 import { Reading } from './reading.js';
+import { UnderWay } from './under-way.js';
 
-/**
- * Whatever is waited for has ended after so long, in simulated milliseconds: pauses, deadlines and retries
- * together.
- */
-const PATIENCE_MS = 1_800_000;
 /** After so long everybody has looked at what the others did, and has tried again what failed. */
 const LOOKED_MS = 6000;
 /** More than this is a jump of the clock. */
@@ -36,12 +32,6 @@ const INSPECTOR: Start = {
   seed: 1,
 };
 
-/** What is under way in a process, and is over when this is. */
-interface UnderWay {
-  readonly life: Life;
-  readonly what: string;
-}
-
 /**
  * Disks, a source, and processes that come and go: makes the steps of a schedule, and looks after each
  * whether all is as promised.
@@ -52,9 +42,10 @@ export class World {
   readonly #disks: readonly SimulatedDisk[];
   readonly #lives: (Life | undefined)[] = [];
   readonly #known = new Map<Life, Knowledge>();
-  readonly #underWay = new Set<UnderWay>();
+  readonly #underWay = new UnderWay(this.#clock, ({ kind }) => {
+    if (kind === 'wrong bytes') this.#figures.wrongBytes += 1;
+  });
   readonly #figures: Figures;
-  #finding: Finding | undefined;
   /** Whether there may be more on the disks than quotas allow, until everybody has looked. */
   #isUnsettled = false;
 
@@ -71,8 +62,7 @@ export class World {
   static async run(schedule: Schedule, figures: Figures): Promise<void> {
     const world = new World(schedule, figures);
     figures.schedules += 1;
-    const note = (error: unknown) => world.#note(new Finding('unhandled rejection', String(error), error));
-    process.on('unhandledRejection', note);
+    world.#underWay.listen();
     try {
       for (const [i, size] of schedule.sizes.entries()) {
         const key = KEYS[i];
@@ -82,13 +72,13 @@ export class World {
         figures.steps += 1;
         await world.#make(step);
         await world.#clock.advance(1);
-        world.#throwFinding();
+        world.#underWay.throwFinding();
       }
       await world.#end();
     } finally {
       for (const life of world.#lives) life?.kill(world.#disks);
       await ticked();
-      process.off('unhandledRejection', note);
+      world.#underWay.stopListening();
       for (const disk of world.#disks) disk.dispose();
     }
   }
@@ -114,7 +104,7 @@ export class World {
         if (step.ms > LONGEST_WAIT_MS) this.#clock.pass(step.ms);
         return this.#clock.advance(Math.min(step.ms, LONGEST_WAIT_MS));
       case 'settle':
-        return this.#settle();
+        return this.#underWay.settle();
       case 'change':
         return this.#dataset.put(step.key, step.size);
       case 'remove':
@@ -136,13 +126,19 @@ export class World {
     if (step.do === 'stop') life.process.stop();
     if (step.do === 'resume') life.process.resume();
     if (!life.isRunning || life.isClosing || !life.isStarted) return;
-    if (step.do === 'close') this.#begin(life, 'close', this.#close(life));
-    if (step.do === 'place') this.#begin(life, 'place', place(life, this.#knowledge(life), step.key));
-    if (step.do === 'rescan') this.#begin(life, 'rescan', rescan(life, this.#knowledge(life), this.#dataset));
+    if (step.do === 'close') this.#underWay.begin(life, 'close', this.#close(life));
+    if (step.do === 'place')
+      this.#underWay.begin(life, 'place', place(life, this.#knowledge(life), step.key));
+    if (step.do === 'rescan')
+      this.#underWay.begin(life, 'rescan', rescan(life, this.#knowledge(life), this.#dataset));
     if (step.do !== 'read') return;
     this.#figures.reads += step.reads.length;
     const onBytes = (bytes: number) => (this.#figures.bytesChecked += bytes);
-    this.#begin(life, step.how, new Reading(life, this.#knowledge(life), this.#dataset, onBytes).make(step));
+    this.#underWay.begin(
+      life,
+      step.how,
+      new Reading(life, this.#knowledge(life), this.#dataset, onBytes).make(step),
+    );
   }
 
   async #makeTo(
@@ -201,7 +197,7 @@ export class World {
         throw new Finding('failed start', String(error), error);
       },
     );
-    this.#begin(life, 'start', starting);
+    this.#underWay.begin(life, 'start', starting);
   }
 
   #kill(life: Life): void {
@@ -213,7 +209,7 @@ export class World {
   #forget(life: Life): void {
     this.#lives[this.#lives.indexOf(life)] = undefined;
     this.#known.delete(life);
-    for (const one of this.#underWay) if (one.life === life) this.#underWay.delete(one);
+    this.#underWay.forget(life);
   }
 
   async #close(life: Life): Promise<void> {
@@ -221,44 +217,21 @@ export class World {
     this.#forget(life);
   }
 
-  /** Something begins that is over when the promise is. */
-  #begin(life: Life, what: string, work: Promise<void>): void {
-    const one = { life, what };
-    this.#underWay.add(one);
-    work
-      .catch((error: unknown) =>
-        this.#note(error instanceof Finding ? error : new Finding('failure', String(error), error)),
-      )
-      .finally(() => this.#underWay.delete(one));
-  }
-
-  /** Waits until nothing is under way in processes that run. */
-  async #settle(): Promise<void> {
-    const isWaiting = () => [...this.#underWay].filter(({ life }) => life.isRunning);
-    const until = this.#clock.now() + PATIENCE_MS;
-    for (let ms = 4; isWaiting().length > 0; ms = Math.min(2 * ms, 1000)) {
-      await this.#clock.advance(ms);
-      this.#throwFinding();
-      if (this.#clock.now() < until) continue;
-      const what = isWaiting().map((one) => `${one.what} of process ${one.life.options.who}`);
-      throw new Finding('hang', `after ${PATIENCE_MS / 1000} s: ${what.join(', ')}`);
-    }
-  }
-
   /** Waits until nothing is placed any more. */
   async #idle(): Promise<void> {
-    await this.#settle();
+    await this.#underWay.settle();
     for (const life of this.#lives)
-      if (life?.isStarted === true && life.isRunning) this.#begin(life, 'idle', life.hierarchy.idle());
-    await this.#settle();
+      if (life?.isStarted === true && life.isRunning)
+        this.#underWay.begin(life, 'idle', life.hierarchy.idle());
+    await this.#underWay.settle();
   }
 
   /** Waits until nothing is placed any more, and everybody has looked at what the others did. */
   async #quiet(): Promise<void> {
     await this.#idle();
     await this.#clock.advance(LOOKED_MS);
-    await this.#settle();
-    this.#throwFinding();
+    await this.#underWay.settle();
+    this.#underWay.throwFinding();
   }
 
   async #end(): Promise<void> {
@@ -268,9 +241,10 @@ export class World {
       this.#isUnsettled = false;
       for (const disk of this.#disks) await this.#checkQuota(disk);
     }
-    for (const life of this.#lives) if (life !== undefined) this.#begin(life, 'close', this.#close(life));
-    await this.#settle();
-    this.#throwFinding();
+    for (const life of this.#lives)
+      if (life !== undefined) this.#underWay.begin(life, 'close', this.#close(life));
+    await this.#underWay.settle();
+    this.#underWay.throwFinding();
     await this.#inspect();
   }
 
@@ -288,9 +262,9 @@ export class World {
       await this.#idle();
     }
     for (const disk of this.#disks) await checkKnown(disk);
-    this.#begin(life, 'close', this.#close(life));
-    await this.#settle();
-    this.#throwFinding();
+    this.#underWay.begin(life, 'close', this.#close(life));
+    await this.#underWay.settle();
+    this.#underWay.throwFinding();
   }
 
   async #checkQuota(disk: SimulatedDisk): Promise<void> {
@@ -303,7 +277,9 @@ export class World {
     const occupied = await disk.occupied();
     if (occupied <= quota) return;
     this.#figures.bytesOverQuota += occupied - quota;
-    this.#note(new Finding('over quota', `${disk.name} holds ${occupied} bytes, and may hold ${quota}`));
+    this.#underWay.note(
+      new Finding('over quota', `${disk.name} holds ${occupied} bytes, and may hold ${quota}`),
+    );
   }
 
   #knowledge(life: Life): Knowledge {
@@ -314,14 +290,5 @@ export class World {
 
   #fault(kind: string): void {
     countFault(this.#figures, kind);
-  }
-
-  #note(finding: Finding): void {
-    if (finding.kind === 'wrong bytes') this.#figures.wrongBytes += 1;
-    this.#finding ??= finding;
-  }
-
-  #throwFinding(): void {
-    if (this.#finding !== undefined) throw this.#finding;
   }
 }

@@ -28,12 +28,12 @@ interface Asked extends Pick<BatchAnswer, 'served' | 'failures'> {
  * AIStore, with ETags.
  */
 export class BatchReader {
-  readonly #client: S3Client;
+  readonly #client: Pick<S3Client, 'send' | 'once' | 'offersBatches'>;
   readonly #checksum: Checksum | undefined;
   #isRefused = false;
 
   /** @param checksum If given, all reads are made together, and what comes has to have this checksum. */
-  constructor(client: S3Client, checksum: Checksum | undefined) {
+  constructor(client: Pick<S3Client, 'send' | 'once' | 'offersBatches'>, checksum: Checksum | undefined) {
     this.#client = client;
     this.#checksum = checksum;
   }

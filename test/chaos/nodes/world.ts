@@ -99,7 +99,8 @@ export class NodesWorld {
       case 'remove':
         return this.#dataset.remove(step.key);
       case 'heal':
-        return this.#network.heal();
+        this.#network.heal();
+        return;
       case 'weather':
         this.#network.weather = step.weather;
         return;
@@ -111,7 +112,13 @@ export class NodesWorld {
         if (step.state === 'forget') this.#registry.forget();
         else this.#registry.state = step.state;
         return;
-      default: {
+      case 'read':
+      case 'follow':
+      case 'kill':
+      case 'close':
+      case 'leave':
+      case 'stop':
+      case 'resume': {
         const node = this.#nodes[step.who];
         if (node !== undefined) this.#makeOf(node, step);
       }

@@ -101,14 +101,17 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
    * the registry cannot be reached. Abort rejects with `signal.reason`.
    */
   static async join(options: ClusterOptions): Promise<Cluster> {
-    const checked = checkedOptions(options);
-    return Cluster.joinBy(httpTransport(checked), checked);
+    return Cluster.joinBy(httpTransport, options);
   }
 
   /** @internal As `join`, of workers that reach each other in another way. */
-  static async joinBy(transport: Transport, options: ClusterOptions): Promise<Cluster> {
+  static async joinBy(
+    transportOf: (options: CheckedOptions) => Transport,
+    options: ClusterOptions,
+  ): Promise<Cluster> {
+    const checked = checkedOptions(options);
     const checksum = await loadChecksum();
-    const cluster = new Cluster(checkedOptions(options), transport, (key) => checksum.text(key));
+    const cluster = new Cluster(checked, transportOf(checked), (key) => checksum.text(key));
     try {
       await cluster.#join();
       return cluster;

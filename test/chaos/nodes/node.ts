@@ -76,7 +76,7 @@ export class Node {
     const client = { host: who, process: this.process, onAsked: (key: string) => this.#asked(key) };
     const began = { state: registry.state, losses: registry.losses };
     try {
-      this.cluster = await Cluster.joinBy(network.transportOf(client), {
+      this.cluster = await Cluster.joinBy(() => network.transportOf(client), {
         registry: registry.wayOf(this.process),
         rank,
         size,

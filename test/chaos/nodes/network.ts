@@ -160,7 +160,9 @@ export class Network {
   /** What is sent takes a while, or never arrives. */
   async #hop(from: number, to: number, signal: AbortSignal): Promise<void> {
     await this.#clock.sleep(this.#random.below(1 + this.weather.slowMs), signal);
-    if (this.#isCut(from, to) || this.#meets('lose')) await raceAbort(NEVER, signal);
+    const isCut = this.#isCut(from, to);
+    if (isCut) this.#onFault('network cut');
+    if (isCut || this.#meets('lose')) await raceAbort(NEVER, signal);
   }
 
   #meets(kind: 'lose' | 'break' | 'flip'): boolean {

@@ -94,6 +94,9 @@ export class NodesWorld {
         return this.#clock.advance(step.ms);
       case 'settle':
         return this.#underWay.settle();
+      case 'epoch':
+        this.#beginEpoch();
+        return;
       case 'change':
         return this.#dataset.put(step.key, step.size);
       case 'remove':
@@ -112,7 +115,12 @@ export class NodesWorld {
         if (step.state === 'forget') this.#registry.forget();
         else this.#registry.state = step.state;
         return;
-      case 'read':
+      case 'read': {
+        const running = this.#running;
+        const node = running[step.who % running.length];
+        if (node !== undefined) this.#read(node, step);
+        return;
+      }
       case 'follow':
       case 'kill':
       case 'close':
@@ -127,7 +135,7 @@ export class NodesWorld {
 
   #makeOf(
     node: Node,
-    step: Extract<NodeStep, { do: 'read' | 'follow' | 'kill' | 'close' | 'leave' | 'stop' | 'resume' }>,
+    step: Extract<NodeStep, { do: 'follow' | 'kill' | 'close' | 'leave' | 'stop' | 'resume' }>,
   ): void {
     if (step.do === 'kill') this.#kill(node);
     if (step.do === 'stop' && node.isRunning) {
@@ -138,7 +146,6 @@ export class NodesWorld {
     if (!node.isReading) return;
     if (step.do === 'close') this.#underWay.begin(node, 'close', this.#close(node));
     if (step.do === 'leave') this.#underWay.begin(node, 'leave', node.leave());
-    if (step.do === 'read') this.#read(node, step);
     if (step.do !== 'follow') return;
     this.#isPlanned = true;
     node.follow(step.plan);
@@ -234,11 +241,16 @@ export class NodesWorld {
     if (left.length > 0) throw new Finding('held after close', left.join(', '));
   }
 
-  /** All nodes read everything, and place what they keep. */
-  async #readAll(): Promise<void> {
+  /** All nodes begin to read everything. */
+  #beginEpoch(): void {
     const reads = KEYS.map((key: Key) => ({ key, offset: 0, length: 1000 }));
     for (const node of this.#running)
       this.#read(node, { do: 'read', who: node.options.who, how: 'read', reads, transfer: false });
+  }
+
+  /** All nodes read everything, and place what they keep. */
+  async #readAll(): Promise<void> {
+    this.#beginEpoch();
     await this.#underWay.settle();
     for (const node of this.#running)
       if (node.life !== undefined) this.#underWay.begin(node, 'idle', node.life.hierarchy.idle());

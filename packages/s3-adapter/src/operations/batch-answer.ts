@@ -130,11 +130,14 @@ function failureOf(
   { objectKey, target, version }: BatchRead,
 ): Failure | undefined {
   const [etag] = extended?.comment?.split(' ', 1) ?? [];
-  if (path === MISSING + objectKey) return etag === '404' ? missing() : OTHER;
+  if (path === MISSING + objectKey) return MEANT[etag ?? '']?.() ?? OTHER;
   if (type !== 'File' || path !== objectKey || etag === undefined) return OTHER;
   if (version !== undefined && version !== etag) return changed(200);
   return size === target.byteLength ? undefined : OTHER;
 }
+
+/** What the statuses of missing entries mean. Ranges are of known sizes, so 416 is of another object. */
+const MEANT: Readonly<Record<string, () => Failure>> = { 404: missing, 416: () => changed(416) };
 
 function missing(): Failure {
   return new Failure({

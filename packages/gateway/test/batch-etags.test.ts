@@ -4,7 +4,7 @@ import type { ReadEntry } from 'tar/read-entry';
 import { list } from 'tar/list';
 import { describe, expect, it } from 'vitest';
 import { batchOf } from './batch-helpers.js';
-import { BUCKET, gatewayOn, onSource, send, sourceOf } from './helpers.js';
+import { BUCKET, gatewayOn, hierarchyOn, onSource, send, sourceOf } from './helpers.js';
 
 const LONG = 'é'.repeat(100);
 const OBJECTS = { a: someBytes(10, 1), [LONG]: someBytes(600, 2), empty: someBytes(0, 0) };
@@ -88,6 +88,23 @@ describe('the checksums of a batch', () => {
     const { body } = await batchOf(gateway, items, { onob: true }, asked);
     expect(await commentsOf(body)).toMatchObject([
       ['__404__/a', '503'],
+      [LONG, expect.stringMatching(/^".*" [0-9a-f]+$/)],
+    ]);
+  });
+});
+
+describe('an item whose object has changed', () => {
+  it('[X1] says so to who asks for checksums, and the others come', async () => {
+    const source = await sourceOf(OBJECTS);
+    const gateway = await gatewayOn(
+      await hierarchyOn(source, { tiers: [], placement: undefined, versions: 'pin' }),
+    );
+    const changed = someBytes(10, 3);
+    await source.write('a', changed, { size: changed.byteLength });
+    const asked = { headers: { ...ASKED.headers, 'x-tiered-sums': '1' } };
+    const { body } = await batchOf(gateway, [{ objname: 'a' }, { objname: LONG }], { onob: true }, asked);
+    expect(await commentsOf(body)).toMatchObject([
+      ['__404__/a', '412'],
       [LONG, expect.stringMatching(/^".*" [0-9a-f]+$/)],
     ]);
   });

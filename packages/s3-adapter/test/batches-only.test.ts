@@ -51,6 +51,7 @@ describe('batches alone', () => {
   it.each([
     ['is missing', () => absent('b', '404'), 'TIERED_NOT_FOUND'],
     ['has no such range', () => absent('b', '416'), 'TIERED_SOURCE_CHANGED'],
+    ['has changed', () => absent('b', '412'), 'TIERED_SOURCE_CHANGED'],
     ['fails', () => absent('b', '500'), 'TIERED_IO'],
     ['is of another version', () => entry('b', { etag: '"2"' }), 'TIERED_SOURCE_CHANGED'],
     ['has another checksum', () => entry('b', { of: 'c' }), 'TIERED_DATA_CORRUPT'],

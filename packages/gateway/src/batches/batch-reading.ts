@@ -1,4 +1,5 @@
 import { loadChecksum, onAbort, type Checksum } from '@tiered/core/internal';
+import { ObjectChanged } from '../hierarchy/errors.js';
 import type { HierarchyStorage } from '../hierarchy/hierarchy-storage.js';
 import { slowerOf } from '../hierarchy/levels.js';
 import { modifiedOf } from '../protocol/found-object.js';
@@ -117,7 +118,7 @@ export class BatchReading implements OpenObject {
       first = await this.#firstOf(entry);
     } catch (error) {
       if (!keepsOn || !this.#isOfItem(error)) throw error;
-      const comment = withEtags ? String(error.status) : undefined;
+      const comment = withEtags ? statusOf(error) : undefined;
       yield* this.#pack([headerOf({ path: `${MISSING}/${name}`, size: 0, mtime: modifiedOf({}), comment })]);
       return;
     }
@@ -182,6 +183,11 @@ export class BatchReading implements OpenObject {
 /** Bytes of an answer to these items, if the lengths of all are known. */
 function mostBytesOf(items: readonly BatchItem[]): number {
   return items.reduce((sum, { length }) => sum + (length > 0 ? length + BESIDE : Infinity), 0);
+}
+
+/** What an entry says that is missing. Who compares ETags learns that it has another one, or soon will. */
+function statusOf(error: S3Error): string {
+  return String(error instanceof ObjectChanged ? 412 : error.status);
 }
 
 /** All bytes of a small entry, which mostly are its first piece. Pieces are valid until the next one. */

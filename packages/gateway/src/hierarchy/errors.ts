@@ -19,7 +19,8 @@ export function storageError(error: unknown): unknown {
   if (error.code === 'TIERED_PERMISSION') return accessDenied('The source refuses access to this object.');
   if (error.code === 'TIERED_CLOSED' || error.code === 'TIERED_NOT_OPEN')
     return new S3Error(503, 'ServiceUnavailable', 'The endpoint is about to stop.', { cause: error });
-  if (error.retryable || error.code === 'TIERED_SOURCE_CHANGED')
+  if (error.code === 'TIERED_SOURCE_CHANGED') return new ObjectChanged(error);
+  if (error.retryable)
     return new S3Error(503, 'SlowDown', 'The source does not answer as it should. Try again.', {
       cause: error,
     });
@@ -67,7 +68,9 @@ export function noListing(): S3Error {
   );
 }
 
-/** Makes the error of an object that has changed since it was described. */
-export function objectChanged(): S3Error {
-  return new S3Error(503, 'SlowDown', 'The object has just changed in the source. Try again.');
+/** An object has changed since it was described. */
+export class ObjectChanged extends S3Error {
+  constructor(cause?: unknown) {
+    super(503, 'SlowDown', 'The object has changed in the source. Try again.', { cause });
+  }
 }

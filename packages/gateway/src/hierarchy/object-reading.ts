@@ -2,7 +2,7 @@ import type { Hierarchy } from '@tiered/core';
 import { onAbort } from '@tiered/core/internal';
 import type { OpenObject, OpenOptions } from '../reads/read-storage.js';
 import { noSuchKey } from '../protocol/s3-error.js';
-import { notCached, objectChanged, saysNotFound, storageError } from './errors.js';
+import { notCached, ObjectChanged, saysNotFound, storageError } from './errors.js';
 import { nameOfLevel, type ServedFrom } from './levels.js';
 import type { HierarchyObject, StorageParts } from './parts.js';
 import { LEAST_PIECE } from './piece-memory.js';
@@ -121,7 +121,7 @@ export class ObjectReading implements OpenObject {
     );
     const bytes = await read.bytes;
     if (bytes.byteLength !== length || this.#hierarchy.namespace.versionOf(id) !== version)
-      throw objectChanged();
+      throw new ObjectChanged();
     return { bytes, level: read.level(), isLent: target !== undefined };
   }
 

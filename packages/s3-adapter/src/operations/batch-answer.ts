@@ -137,7 +137,11 @@ function failureOf(
 }
 
 /** What the statuses of missing entries mean. Ranges are of known sizes, so 416 is of another object. */
-const MEANT: Readonly<Record<string, () => Failure>> = { 404: missing, 416: () => changed(416) };
+const MEANT: Readonly<Record<string, () => Failure>> = {
+  404: missing,
+  412: () => changed(412),
+  416: () => changed(416),
+};
 
 function missing(): Failure {
   return new Failure({

@@ -16,7 +16,7 @@ export interface GatheredReadsParts {
   /** Takes batches of ranges of up to 1 MiB. */
   readonly driver: StorageDriver;
   readonly clock: Clock;
-  /** Milliseconds until a request is given up. */
+  /** Milliseconds until a request is given up, and a read, which may have waited for its request. */
   readonly deadlineMs: number;
   /** Told of the outcomes of each request. Those that somebody else ended are not among them. */
   readonly onOutcomes: (outcomes: readonly ReadOutcome[]) => void;
@@ -50,13 +50,18 @@ export class GatheredReads {
   }
 
   /**
-   * Resolves to all bytes of the range, or rejects as the driver does; with `TIERED_DEADLINE` if its request
-   * was not answered in time. An abort rejects at once, and ends a request that nobody waits for any more.
+   * Resolves to all bytes of the range, or rejects as the driver does; with `TIERED_DEADLINE` if it was
+   * not answered in time. An abort rejects at once, and ends a request that nobody waits for any more.
    */
   read(range: WantedRange): Promise<Uint8Array> {
     const read = new WantedRead(range);
     if (this.#hasEnded) read.fail(this.#endedError());
-    if (!read.isOver) this.#queue.push(read);
+    if (!read.isOver) {
+      // Its request goes on to a deadline of its own, which decides on the peer.
+      const expire = () => read.fail(this.#deadlineError());
+      read.onEnd = this.#watch.after(this.#parts.deadlineMs, expire);
+      this.#queue.push(read);
+    }
     this.#gather();
     return read.bytes;
   }
@@ -154,15 +159,19 @@ export class GatheredReads {
   }
 
   #late(batch: Batch): void {
-    const { driver, deadlineMs, onOutcomes } = this.#parts;
-    const error = new TieredError(
-      'TIERED_DEADLINE',
-      `${driver.name} has not answered within ${deadlineMs} ms.`,
-      { driver: driver.name, operation: 'readMany', retryable: true },
-    );
+    const error = this.#deadlineError();
     batch.end.abort(error);
-    onOutcomes([{ error }]);
+    this.#parts.onOutcomes([{ error }]);
     for (const read of batch.reads) if (!read.isOver) read.fail(error);
+  }
+
+  #deadlineError(): TieredError {
+    const { driver, deadlineMs } = this.#parts;
+    return new TieredError('TIERED_DEADLINE', `${driver.name} has not answered within ${deadlineMs} ms.`, {
+      driver: driver.name,
+      operation: 'readMany',
+      retryable: true,
+    });
   }
 }
 

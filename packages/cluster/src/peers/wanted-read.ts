@@ -28,6 +28,8 @@ export class WantedRead {
   readonly bytes: Promise<Uint8Array>;
   /** Called when nobody waits for it any more. */
   onLeft: () => void = () => undefined;
+  /** Called when it ends. */
+  onEnd: () => void = () => undefined;
   #resolve: (bytes: Uint8Array) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
   #isOver = false;
@@ -62,6 +64,7 @@ export class WantedRead {
 
   #end(): void {
     this.#isOver = true;
+    this.onEnd();
     this.#stopListening();
   }
 }

@@ -149,6 +149,20 @@ describe('gathered reads', () => {
     expect(clock.sleeping).toBe(0);
   });
 
+  it('[Z2] fail at the deadline, also those that wait for requests before them', async () => {
+    const { clock, peer, read } = await place();
+    for (const i of [0, 1]) {
+      void outcomeOf(read(i));
+      await settled();
+    }
+    const waiting = outcomeOf(read(2));
+    await clock.advance(DEADLINE_MS);
+    await settled();
+    expect(waiting.error).toMatchObject({ code: 'TIERED_DEADLINE', retryable: true });
+    expect(sizes(peer)).toEqual([1, 1]);
+    expect(clock.sleeping).toBe(0);
+  });
+
   it('[Z7] end all at once, those under way and those that wait', async () => {
     const { reads, read } = await place();
     const under = [read(0), read(1)].map(outcomeOf);

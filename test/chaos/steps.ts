@@ -67,7 +67,7 @@ export interface Schedule {
 /** Bytes of a chunk: most objects have several. */
 export const CHUNK = 16;
 const LARGEST = 5 * CHUNK;
-export const PROCESSES = 3;
+const PROCESSES = 3;
 
 const who = fc.nat(PROCESSES - 1);
 export const key = fc.constantFrom(...KEYS);

@@ -5,7 +5,7 @@ import type { StorageDriver } from '@tiered/core/driver';
 import { Prefetcher, StagingBuffer } from '@tiered/prefetch';
 import { Control, type ControlOptions, type ControlSourceOptions } from '../src/index.js';
 
-export const OBJECT_BYTES = 100_000;
+const OBJECT_BYTES = 100_000;
 const OBJECTS = 64;
 const keyOf = (i: number) => `object-${i % OBJECTS}`;
 

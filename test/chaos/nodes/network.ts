@@ -9,7 +9,7 @@ import { PeerLink } from './peer-link.js';
 import { PeerServer } from './peer-server.js';
 import type { Weather } from './steps.js';
 
-export const FAIR: Weather = { slowMs: 3, lose: 0, break: 0, flip: 0 };
+const FAIR: Weather = { slowMs: 3, lose: 0, break: 0, flip: 0 };
 
 /** Nothing that follows ever happens. */
 const NEVER = new Promise<never>(() => undefined);

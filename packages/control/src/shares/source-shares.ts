@@ -10,7 +10,7 @@ export interface JobClaim {
 }
 
 /** What a stage of it could use. */
-export interface StageClaim {
+interface StageClaim {
   readonly stage: string;
   readonly wanted: Rate;
   /** Bytes that an operation of it gives, on average. Undefined if that is not known. */

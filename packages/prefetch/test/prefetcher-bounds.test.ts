@@ -65,6 +65,28 @@ describe('a consumer that does not consume', () => {
     expect(await collect(prefetcher)).toHaveLength(50);
   });
 
+  it('keeps to bounds from outside, from then on and for as long as they are there', async () => {
+    const staging = new StagingBuffer({ memory: 50 * charge(1000), producers: 8, autotuner: false });
+    const { driver, prefetcher, expected } = await holding(hundred, { staging, autotuner: undefined });
+    expect(driver.held).toHaveLength(8);
+    staging.bound({ concurrency: 3 });
+    for (let i = 0; i < 5; i++) await driver.release();
+    expect(driver.held, 'those under way go on, and no more begin').toHaveLength(3);
+    await driver.release();
+    expect(driver.held).toHaveLength(3);
+    staging.bound({});
+    await settled();
+    expect(driver.held).toHaveLength(8);
+    staging.bound({ memory: 12 * charge(1000) });
+    while (driver.held.length > 0) await driver.release();
+    expect(prefetcher.stats().heldBytes).toBeLessThanOrEqual(14 * charge(1000));
+    expect(staging.tuning.memoryBytes).toBe(12 * charge(1000));
+    staging.bound({});
+    expect(await driver.releaseAll(collect(prefetcher))).toEqual(expected);
+    for (const bounds of [{ memory: 0 }, { concurrency: 0.5 }])
+      expect(() => staging.bound(bounds)).toThrow(withCode('TIERED_CONFIG_INVALID'));
+  });
+
   it('without a budget has one sample read ahead, the one that is next', async () => {
     const { driver, prefetcher, expected } = await prefetching([10, 20, 30], { memory: 0 });
     for (const [i, sample] of expected.entries()) {

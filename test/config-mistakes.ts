@@ -1,4 +1,5 @@
 import { CLUSTER_MISTAKES } from './config-cluster-mistakes.js';
+import { CONTROL_MISTAKES } from './config-control-mistakes.js';
 import { GATEWAY_MISTAKES, type Mistake } from './config-gateway-mistakes.js';
 
 const source = { driver: 'memory' };
@@ -244,6 +245,7 @@ export const MISTAKES: readonly Mistake[] = [
   { what: 'a model without a path', config: { source, model: '' }, field: 'model' },
   ...GATEWAY_MISTAKES,
   ...CLUSTER_MISTAKES,
+  ...CONTROL_MISTAKES,
   { what: 'a prefetcher that is a number', config: withPrefetcher(8), field: 'prefetcher' },
   {
     what: 'memory of a prefetcher that is none',

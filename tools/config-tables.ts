@@ -61,8 +61,8 @@ function valueOf({ type, anyOf = [], minimum, exclusiveMinimum }: JsonSchema): s
     array: 'list',
   };
   if (type !== undefined) return words[type] ?? type;
-  const number = anyOf.find((one) => one.type === 'integer');
+  const number = anyOf.find((one) => one.type === 'integer' || one.type === 'number');
   if (number === undefined) return 'name, or mapping with name and options';
   const isCount = anyOf.some(({ pattern }) => typeof pattern === 'string' && pattern.startsWith(WHOLE));
-  return isCount ? valueOf(number) : 'size';
+  return isCount || number.type === 'number' ? valueOf(number) : 'size';
 }

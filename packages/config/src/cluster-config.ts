@@ -1,23 +1,7 @@
-/** Where the workers of a cluster find each other, see `cluster.registry` in `docs/configuration.md`. */
-export type RegistryConfig =
-  | 'sqlite'
-  | 'torch'
-  | { readonly sqlite: string }
-  | { readonly nats: NatsConfig }
-  | { readonly peers: readonly string[] };
+import type { TableConfig, Written } from './registry-config.js';
 
-/** NATS JetStream as a registry. */
-export interface NatsConfig {
-  readonly servers: readonly string[];
-  readonly token?: string | undefined;
-  readonly user?: string | undefined;
-  readonly password?: string | undefined;
-  readonly credsFile?: string | undefined;
-  readonly caFile?: string | undefined;
-  readonly certFile?: string | undefined;
-  readonly keyFile?: string | undefined;
-  readonly replicas?: number | undefined;
-}
+/** Where the workers of a cluster find each other, see `cluster.registry` in `docs/configuration.md`. */
+export type RegistryConfig = TableConfig | 'torch' | { readonly peers: readonly string[] };
 
 /** The order in which all workers read the objects. */
 export interface ClusterPlanSettings {
@@ -43,11 +27,6 @@ export interface ClusterSettings {
   readonly deadlineMs?: number | undefined;
   readonly plan?: ClusterPlanSettings | undefined;
 }
-
-/** As text where a variable may stand. */
-type Written<Settings> = {
-  readonly [Field in keyof Settings]: Settings[Field] | (number extends Settings[Field] ? string : never);
-};
 
 /** The section `cluster` of a file. */
 export type ClusterConfig = Written<Omit<ClusterSettings, 'plan'>> & {

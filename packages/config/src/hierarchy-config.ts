@@ -6,6 +6,7 @@ import type {
   ThrottleDriverOptions,
 } from '@tiered/core/decorators';
 import type { ClusterConfig } from './cluster-config.js';
+import type { ControlConfig } from './control-config.js';
 
 /** A hierarchy as a file or an object describes it. `docs/configuration.md` explains each field. */
 export interface HierarchyConfig {
@@ -23,6 +24,8 @@ export interface HierarchyConfig {
   readonly gateway?: GatewayConfig | undefined;
   /** Not of the hierarchy: `openDataset` and commands that serve use it, and `loadConfig` returns it. */
   readonly cluster?: ClusterConfig | undefined;
+  /** Not of the hierarchy, as `cluster`. */
+  readonly control?: ControlConfig | undefined;
   /** The path of a directory. Not of the hierarchy, as `prefetcher`. */
   readonly monitor?: string | undefined;
   readonly scan?: boolean | undefined;

@@ -3,9 +3,9 @@ export type {
   ClusterConfig,
   ClusterPlanSettings,
   ClusterSettings,
-  NatsConfig,
   RegistryConfig,
 } from './cluster-config.js';
+export type { ControlConfig, ControlSettings, RateSettings } from './control-config.js';
 export type {
   GatewayConfig,
   HierarchyConfig,
@@ -17,4 +17,5 @@ export type {
   TierConfig,
 } from './hierarchy-config.js';
 export { loadConfig, loadHierarchy, loadHierarchyOptions, type LoadedConfig } from './load-config.js';
+export type { NatsConfig, TableConfig } from './registry-config.js';
 export type { SourceWrites } from './make/writes.js';

@@ -1,6 +1,6 @@
 import { Hierarchy, isTieredError, systemClock, TieredError, type HierarchyOptions } from '@tiered/core';
 import type { FactoryContext } from '@tiered/core/driver';
-import { invariant } from '@tiered/core/internal';
+import { addressOf, invariant } from '@tiered/core/internal';
 import path from 'node:path';
 import { Problems } from './check/problems.js';
 import { hierarchySchema, sourceSchema } from './check/schema.js';
@@ -8,9 +8,11 @@ import { isMapping, located, readDocument, type ConfigDocument, type Mapping } f
 import { expandVariables } from './file/environment.js';
 import type { HierarchyConfig, LoadOptions, PrefetcherConfig } from './hierarchy-config.js';
 import type { ClusterSettings } from './cluster-config.js';
+import type { ControlSettings } from './control-config.js';
 import { clusterOf } from './make/cluster.js';
 import { levelOf } from './make/level.js';
 import { modelOf, placementOf } from './make/factories.js';
+import { tableIn } from './make/registry.js';
 import { tiersOf } from './make/tiers.js';
 import { writesOf, type SourceWrites } from './make/writes.js';
 
@@ -27,6 +29,13 @@ export interface LoadedConfig {
   };
   /** The workers that this one shares its tiers with, if there are any. Has a secret: the token. */
   readonly cluster: ClusterSettings | undefined;
+  /** The job that this process is of, if it shares its source with others. Has secrets: those of NATS. */
+  readonly control: ControlSettings | undefined;
+  /**
+   * Where the storage of the source is, whichever part of it is the dataset: without `prefix` and `object`. A
+   * directory is told as it was given.
+   */
+  readonly storage: string;
   /** The absolute path of the directory in which the process can be watched, if there is to be one. */
   readonly monitor: string | undefined;
   /** By tier: the percentage of its storage that its quota was given as. Undefined for bytes. */
@@ -63,7 +72,8 @@ export async function loadConfig(
 
   const { source, tiers } = parts;
   invariant(checked !== undefined && source !== undefined, 'a wrong configuration has no problem');
-  const { scan, versions, manifest, prefetcher = {}, gateway = {}, cluster, monitor } = checked.value;
+  const { scan, versions, manifest, prefetcher = {}, gateway = {}, monitor } = checked.value;
+  const { cluster, control } = checked.value;
   const inBase = (file: string) => path.resolve(document.baseDirectory, file);
   const hierarchy = {
     source: source.driver,
@@ -81,6 +91,8 @@ export async function loadConfig(
     prefetcher,
     gateway: { changing: gateway.changing, writes: parts.writes },
     cluster: clusterOf(cluster, inBase),
+    control: control && { ...control, registry: control.registry && tableIn(control.registry, inBase) },
+    storage: addressOf(source.storage),
     monitor: monitor === undefined ? undefined : inBase(monitor),
     shares: tiers.shares,
     makeHierarchy: (changes = {}) => {
@@ -94,8 +106,8 @@ export async function loadConfig(
 }
 
 /**
- * Makes a hierarchy from a configuration, without starting it. `prefetcher`, `gateway`, `cluster`
- * and `monitor` are checked, and not used: they are for `loadConfig`, and for the package `tiered`.
+ * Makes a hierarchy from a configuration, without starting it. `prefetcher`, `gateway`, `cluster`,
+ * `control` and `monitor` are checked, and not used: they are for `loadConfig`, and for the package `tiered`.
  * @throws As `loadConfig`, and for what only the hierarchy finds, such as levels that share storage.
  */
 export async function loadHierarchy(
@@ -108,7 +120,7 @@ export async function loadHierarchy(
 /**
  * Returns the options that `loadHierarchy` would make a hierarchy from. Use it to add what a file cannot
  * hold, such as a policy of your own. The drivers are made, but not opened. `prefetcher`, `gateway`,
- * `cluster` and `monitor` are checked, and not used, as by `loadHierarchy`.
+ * `cluster`, `control` and `monitor` are checked, and not used, as by `loadHierarchy`.
  * @throws As `loadConfig`.
  */
 export async function loadHierarchyOptions(

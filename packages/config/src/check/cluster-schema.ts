@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import {
   expected,
-  filePath,
   flag,
   group,
   milliseconds,
@@ -11,60 +10,13 @@ import {
   wholeNumber,
   wholeNumberOrText,
 } from '../fields.js';
+import { tableName, tables } from './registry-schema.js';
 
 const SHORTEST_TOKEN = 16;
 const MOST_WORKERS = 2 ** 20;
-const MOST_REPLICAS = 5;
 
 const A_URL = 'a URL such as "http://worker-0.training:9440"';
 const url = z.string(expected(A_URL)).regex(/^https?:\/\/[^/@?#\s]+\/?$|\$\{/, expected(A_URL));
-
-/** No user in it: messages name servers. */
-const A_SERVER = 'the URL of a server without a user, such as "nats://host:4222"';
-const server = z.string(expected(A_SERVER)).regex(/^((nats|tls):\/\/)?[^/@?#\s]+$|\$\{/, expected(A_SERVER));
-
-const nats = group('where NATS is, such as { servers: ["nats://host:4222"] }', {
-  servers: z
-    .array(server, expected(`a list: ${A_SERVER}`))
-    .min(1, expected(`a list: ${A_SERVER}`))
-    .meta({
-      title: 'Servers',
-      description: 'URLs of servers of one NATS, such as nats://host:4222; any of them is taken.',
-    }),
-  token: secret('text', 1, {
-    title: 'Token of NATS',
-    description: 'For servers that ask for a token. Default: none.',
-  }).optional(),
-  user: text('a name', {
-    title: 'User',
-    description: 'For servers that ask for a user. Default: none.',
-  }).optional(),
-  password: secret('text', 1, { title: 'Password', description: 'Of the user.' }).optional(),
-  credsFile: filePath('the path of a file', {
-    title: 'Credentials',
-    description: 'A file of "nsc", relative to this one, with a JWT and its key. Default: none.',
-  }).optional(),
-  caFile: filePath('the path of a file', {
-    title: 'Certificate authority',
-    description:
-      'A PEM file, relative to this one, of who has signed the certificate of the server. Default: those of Node.',
-  }).optional(),
-  certFile: filePath('the path of a file', {
-    title: 'Certificate',
-    description: 'A PEM file, relative to this one, for servers that ask for a certificate. Default: none.',
-  }).optional(),
-  keyFile: filePath('the path of a file', { title: 'Key', description: 'Of the certificate.' }).optional(),
-  replicas: wholeNumber(1, {
-    title: 'Replicas',
-    description:
-      'Servers that keep the table, if it is made: up to 5. With 3, one of them may fail. Default: 1.',
-  })
-    .max(MOST_REPLICAS, expected(`a whole number from 1 to ${MOST_REPLICAS}`))
-    .optional(),
-}).meta({
-  title: 'NATS',
-  description: 'A bucket of NATS JetStream. Needs the packages @nats-io/transport-node and @nats-io/kv.',
-});
 
 const A_REGISTRY = 'sqlite, torch, { sqlite: FILE }, { nats: { servers: [...] } } or { peers: [URL, ...] }';
 
@@ -72,14 +24,7 @@ const registry = z
   .union(
     [
       z.enum(['sqlite', 'torch'], expected(A_REGISTRY)),
-      group(A_REGISTRY, {
-        sqlite: filePath('the path of a file', {
-          title: 'File',
-          description:
-            'The file of the registry, relative to this one, on a disk of this machine that all workers see.',
-        }),
-      }),
-      group(A_REGISTRY, { nats }),
+      ...tables(A_REGISTRY),
       group(A_REGISTRY, {
         peers: z
           .array(url, expected(`a list: ${A_URL}`))
@@ -129,13 +74,7 @@ const plan = group('the order of a training, such as { sampler: torch, seed: 0, 
 
 /** The section `cluster`. */
 export const cluster = group('the workers of a training, such as { name: imagenet }', {
-  name: z
-    .string(expected('1 to 64 letters, digits, "_" and "-"'))
-    .regex(/^[\w-]{1,64}$|\$\{/, expected('1 to 64 letters, digits, "_" and "-"'))
-    .meta({
-      title: 'Name',
-      description: 'The same for all workers of one cluster: letters, digits, _ and -.',
-    }),
+  name: tableName('The same for all workers of one cluster: letters, digits, _ and -.'),
   registry: registry.optional(),
   rank: wholeNumberOrText(0, {
     title: 'Rank',

@@ -13,6 +13,7 @@ import {
   wholeNumber,
 } from '../fields.js';
 import { cluster } from './cluster-schema.js';
+import { control } from './control-schema.js';
 import { gateway } from './gateway-schema.js';
 
 const retry = group('options of retries, such as { attempts: 4 }', {
@@ -233,6 +234,7 @@ export const hierarchySchema = group('a mapping with source, and mostly tiers', 
   prefetcher: prefetcher.optional(),
   gateway: gateway.optional(),
   cluster: cluster.optional(),
+  control: control.optional(),
   monitor: filePath('the path of a directory', {
     title: 'Monitor',
     description:

@@ -1,4 +1,5 @@
 import type { ClusterSettings, RegistryConfig } from '../cluster-config.js';
+import { tableIn } from './registry.js';
 
 /**
  * The section `cluster` as it is used.
@@ -13,17 +14,6 @@ export function clusterOf(
 }
 
 function registryOf(registry: RegistryConfig, inBase: (file: string) => string): RegistryConfig {
-  if (typeof registry === 'string' || 'peers' in registry) return registry;
-  if ('sqlite' in registry) return { sqlite: inBase(registry.sqlite) };
-  const absolute = (file: string | undefined) => (file === undefined ? undefined : inBase(file));
-  const { credsFile, caFile, certFile, keyFile, ...others } = registry.nats;
-  return {
-    nats: {
-      ...others,
-      credsFile: absolute(credsFile),
-      caFile: absolute(caFile),
-      certFile: absolute(certFile),
-      keyFile: absolute(keyFile),
-    },
-  };
+  if (registry === 'torch' || (typeof registry !== 'string' && 'peers' in registry)) return registry;
+  return tableIn(registry, inBase);
 }

@@ -28,6 +28,8 @@ interface FieldsSchema<Fields> extends OptionsSchema<Fields> {
 /** A level as it was made. */
 export interface Level<Fields> {
   readonly driver: StorageDriver;
+  /** The driver without decorators. */
+  readonly storage: StorageDriver;
   readonly fields: Fields;
   /** The name of the driver in the configuration. */
   readonly driverName: string;
@@ -81,7 +83,7 @@ export async function levelOf<Fields extends LevelFields>(
   }
   const driver = runFactory(problems, where, given, () => decorated(inner, fields.value, context));
   const capacityBytes = factory.capacityBytes?.bind(factory, options.value, context);
-  return driver && { driver, fields: fields.value, driverName: name, capacityBytes };
+  return driver && { driver, storage: inner, fields: fields.value, driverName: name, capacityBytes };
 }
 
 /** Says what is wrong with a module whose factory makes something else. */

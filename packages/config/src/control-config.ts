@@ -1,0 +1,32 @@
+import type { ByteSize } from '@tiered/core';
+import type { TableConfig, Written } from './registry-config.js';
+
+/** What may pass in a second. A part that is missing has no bound. */
+export interface RateSettings {
+  readonly bytesPerSecond?: ByteSize | undefined;
+  readonly operationsPerSecond?: number | undefined;
+}
+
+/** The job in the control plane that a process is of, as it is used: numbers are numbers, and paths are absolute. */
+export interface ControlSettings {
+  readonly job: string;
+  readonly weight?: number | undefined;
+  readonly priority?: number | undefined;
+  readonly atLeast?: RateSettings | undefined;
+  readonly atMost?: RateSettings | undefined;
+  /** Of the registry. Default: `control`. */
+  readonly name?: string | undefined;
+  readonly registry?: TableConfig | undefined;
+  /** What the source is called, and what it gives. */
+  readonly source?:
+    { readonly name?: string | undefined; readonly budget?: RateSettings | undefined } | undefined;
+  readonly node?: string | undefined;
+}
+
+/** The section `control` of a file. */
+export type ControlConfig = Written<Omit<ControlSettings, 'atLeast' | 'atMost' | 'source'>> & {
+  readonly atLeast?: Written<RateSettings> | undefined;
+  readonly atMost?: Written<RateSettings> | undefined;
+  readonly source?:
+    { readonly name?: string | undefined; readonly budget?: Written<RateSettings> | undefined } | undefined;
+};

@@ -22,6 +22,8 @@ export interface ProducersParts {
   readonly debug: ((line: string) => void) | undefined;
   readonly clock: Clock;
   readonly onTuned: (event: TuningEvent) => void;
+  /** Called when the last queue has left. */
+  readonly onRest: () => void;
 }
 
 /** What a prefetcher asks for when it opens a queue. */
@@ -173,6 +175,7 @@ export class Producers {
     if (this.#queues.isEmpty) this.#memory.outside.rest();
     this.#share();
     this.#wake();
+    if (this.#queues.isEmpty) this.#parts.onRest();
   }
 
   #share(): void {

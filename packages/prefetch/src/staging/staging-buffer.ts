@@ -55,6 +55,8 @@ export interface FixedTuning {
 export interface StagingBufferEvents {
   /** The autotuner has made a decision, even if only to change nothing. */
   tuned: (event: TuningEvent) => void;
+  /** Nothing reads into it any more: all prefetchers have ended. A next one may come. */
+  rested: () => void;
 }
 
 /**
@@ -94,6 +96,7 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
       debug,
       clock,
       onTuned: (event) => this.emit('tuned', event),
+      onRest: () => this.emit('rested'),
     });
     PRODUCERS.set(this, this.#producers);
   }

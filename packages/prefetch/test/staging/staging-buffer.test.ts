@@ -59,6 +59,24 @@ describe('prefetchers that share a staging buffer', () => {
     await train.close();
   });
 
+  it('tell when the last one has ended, closed or not', async () => {
+    const hierarchy = await over(await objects(SIZES));
+    const staging = new StagingBuffer({ memory: 16 * UNIT, producers: 4, autotuner: false });
+    let rested = 0;
+    staging.on('rested', () => (rested += 1));
+    const train = new Prefetcher(hierarchy, sequence, { staging });
+    const validation = new Prefetcher(hierarchy, listSequence(keys(3)), { staging });
+    expect(await collect(validation)).toHaveLength(3);
+    await settled();
+    expect(rested).toBe(0);
+    await train.close();
+    expect(rested).toBe(1);
+    const next = new Prefetcher(hierarchy, listSequence(keys(3)), { staging });
+    expect(await collect(next)).toHaveLength(3);
+    await settled();
+    expect(rested).toBe(2);
+  });
+
   it('[P2] [P8] hold the budget together, also if they were made one after the other', async () => {
     const hierarchy = await over(await objects(SIZES));
     const staging = new StagingBuffer({ memory: 16 * UNIT, producers: 4, autotuner: false });

@@ -1,6 +1,6 @@
 import { TieredError } from '@tiered/core';
 import type { Command } from 'commander';
-import { mapping, positiveWhole, repeatable, wholeNumber } from './arguments.js';
+import { mapping, positive, positiveWhole, repeatable, wholeNumber } from './arguments.js';
 
 /** The order of a training, as commands are told it. */
 export interface TrainingOptions {
@@ -91,6 +91,11 @@ export function addServingOptions(command: Command): Command {
       '--farm <directory>',
       'for programs that nothing can be loaded into, such as static ones: links to the copies, or else to the source, made in this directory',
     )
+    .option(
+      '--job <name>',
+      'shares the source by weight with other jobs, as this one; in place of the job of a configuration (control.job)',
+    )
+    .option('--weight <n>', 'of the job, beside those of others; default: 1', positive)
     .option('--record <file>', 'writes down which objects are opened, in order; there must be no such file')
     .addOption(
       repeatable(

@@ -3,10 +3,11 @@ import type { ClusterPlanSettings, LoadedConfig } from '@tiered/config';
 import { isTieredError, TieredError, type Clock, type Hierarchy, type HierarchyOptions } from '@tiered/core';
 import { isPlanFollower, PlacementHandler, type PlacementPolicy } from '@tiered/tiering';
 import { policyOf } from '../configuration/levels.js';
-import { logCluster, type ClusterLogTargets } from './cluster-log.js';
+import { warnProcess, type LogTargets } from '../quiet-log.js';
+import { logCluster } from './cluster-log.js';
 
 /** Options of `ClusterWorker.join`. */
-export interface JoinOptions extends Partial<ClusterLogTargets> {
+export interface JoinOptions extends Partial<LogTargets> {
   readonly clock: Clock;
   /** Ends the joining. */
   readonly signal?: AbortSignal | undefined;
@@ -141,8 +142,4 @@ function inSection(error: unknown): unknown {
       : // Variables of the environment have names of their own.
         message.replace(/^(?=[a-z])/, 'cluster.');
   return new TieredError(error.code, told, { cause: error.cause });
-}
-
-function warnProcess(line: string): void {
-  process.emitWarning(line, 'TieredWarning');
 }

@@ -1,9 +1,9 @@
-import { NatsRegistry } from '@tiered/cluster/nats';
-import { SqliteRegistry, StaticRegistry, type Registry } from '@tiered/cluster/registry';
-import type { ClusterSettings, NatsConfig } from '@tiered/config';
+import { StaticRegistry, type Registry } from '@tiered/cluster/registry';
+import type { ClusterSettings } from '@tiered/config';
 import type { Clock } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { isLoopback } from '@tiered/gateway/internal';
+import { tableOf } from './table-of.js';
 
 /** A registry, and what follows from it for this worker. */
 export interface FoundRegistry extends Pick<ClusterSettings, 'rank' | 'size' | 'port' | 'advertise'> {
@@ -17,9 +17,7 @@ export interface FoundRegistry extends Pick<ClusterSettings, 'rank' | 'size' | '
 export function registryOf(settings: ClusterSettings, clock: Clock): FoundRegistry {
   const { name, registry = 'sqlite' } = settings;
   if (registry === 'torch') return ofTorch(settings);
-  if (registry === 'sqlite') return { registry: SqliteRegistry.named(name, { clock }) };
-  if ('sqlite' in registry) return { registry: new SqliteRegistry({ path: registry.sqlite, clock }) };
-  if ('nats' in registry) return { registry: natsOf(name, registry.nats, clock) };
+  if (registry === 'sqlite' || !('peers' in registry)) return { registry: tableOf(registry, { name, clock }) };
   const members = registry.peers.map((url, rank) => ({ rank, url }));
   const own = ownAddress(settings, registry.peers[settings.rank ?? 0]);
   return { registry: new StaticRegistry({ members }), size: members.length, ...own };
@@ -35,14 +33,6 @@ function ofTorch(settings: ClusterSettings): FoundRegistry {
   const { members } = registry;
   const own = ownAddress(settings, members.find((member) => member.rank === rank)?.url);
   return { registry, rank, size: members.length, ...own };
-}
-
-/** Its packages, which only those have who use it, are loaded when it is opened. */
-function natsOf(name: string, config: NatsConfig, clock: Clock): NatsRegistry {
-  const { caFile, certFile, keyFile, ...nats } = config;
-  const files = [caFile, certFile, keyFile];
-  const tls = files.every((file) => file === undefined) ? undefined : { caFile, certFile, keyFile };
-  return new NatsRegistry({ ...nats, name, tls, clock });
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Cluster } from '@tiered/cluster';
 import type { PrefetcherConfig } from '@tiered/config';
+import type { Control } from '@tiered/control';
 import { TieredError, type Clock, type Hierarchy, type OperationOptions } from '@tiered/core';
 import { ABSENT, definedOf } from '@tiered/core/internal';
 import { isDirectoryMark } from '@tiered/formats/internal';
@@ -15,6 +16,7 @@ import { adaptiveAutotuner } from '@tiered/prefetch/autotuner';
 import type { PlacementPolicy } from '@tiered/tiering';
 import { closeAll } from '../closing.js';
 import type { ClusterWorker } from '../cluster/cluster-worker.js';
+import type { ControlStage } from '../control/control-stage.js';
 import { serveMonitor, type Monitor } from '../monitor/serve-monitor.js';
 import type { Terminal } from '../progress.js';
 import { assertKnown, type OptionNames } from './known-options.js';
@@ -67,6 +69,8 @@ interface DatasetParts {
   readonly prefetcher: PrefetcherConfig;
   /** Belongs to the dataset. Default: it is alone. */
   readonly worker?: ClusterWorker | undefined;
+  /** Belongs to the dataset. Default: it shares nothing with other jobs. */
+  readonly stage?: ControlStage | undefined;
   /** Of the placement, if there is one. */
   readonly policy?: PlacementPolicy | undefined;
   /** Where it is shown how far long work is. Default: nowhere. */
@@ -88,6 +92,7 @@ export class Dataset implements AsyncDisposable {
   readonly #made = new Set<WeakRef<{ close(): Promise<void> }>>();
   readonly #policy: PlacementPolicy | undefined;
   readonly #worker: ClusterWorker | undefined;
+  readonly #stage: ControlStage | undefined;
   readonly #progress: Terminal | undefined;
   #latest: Prefetcher | undefined;
   #monitor: Monitor | undefined;
@@ -95,7 +100,7 @@ export class Dataset implements AsyncDisposable {
   private constructor(
     hierarchy: Hierarchy,
     keys: readonly string[],
-    { clock, prefetcher, worker, policy, progress }: DatasetParts,
+    { clock, prefetcher, worker, stage, policy, progress }: DatasetParts,
   ) {
     this.hierarchy = hierarchy;
     this.keys = keys;
@@ -104,11 +109,17 @@ export class Dataset implements AsyncDisposable {
     this.#settings = prefetcher;
     this.#policy = policy;
     this.#worker = worker;
+    this.#stage = stage;
   }
 
   /** The workers that this one shares its tiers with. Undefined if it is alone. */
   get cluster(): Cluster | undefined {
     return this.#worker?.cluster;
+  }
+
+  /** The stage of the job in the control plane. Undefined if it shares nothing with other jobs. */
+  get control(): Control | undefined {
+    return this.#stage?.control;
   }
 
   /** @internal Lists what an open hierarchy has. */
@@ -156,10 +167,8 @@ export class Dataset implements AsyncDisposable {
     const sequence: AccessSequence = shuffle
       ? shuffledSequence(keys, { seed, epochs })
       : listSequence(keys, { epochs });
-    const prefetcher = new Prefetcher(this.hierarchy, sequence, {
-      clock: this.#clock,
-      ...withDefaults(this.#settings, rest),
-    });
+    const told = { clock: this.#clock, ...withDefaults(this.#settings, rest) };
+    const prefetcher = new Prefetcher(this.hierarchy, sequence, this.#stage?.followed(told) ?? told);
     this.#latest = prefetcher;
     return this.#toClose(prefetcher);
   }
@@ -183,6 +192,7 @@ export class Dataset implements AsyncDisposable {
         hierarchy: this.hierarchy,
         policy: this.#policy,
         cluster: this.cluster,
+        stage: this.#stage,
         clock: this.#clock,
         progress: this.#progress,
       },
@@ -201,11 +211,11 @@ export class Dataset implements AsyncDisposable {
     return reportOf(this.hierarchy.stats(), prefetched);
   }
 
-  /** Ends all reading, closes the hierarchy, and leaves the cluster. Idempotent. */
+  /** Ends all reading, closes the hierarchy, and leaves the cluster and the jobs. Idempotent. */
   async close(): Promise<void> {
     await Promise.all(Array.from(this.#made, async (made) => made.deref()?.close()));
     this.#made.clear();
-    await closeAll([this.#monitor, this.hierarchy, this.#worker]);
+    await closeAll([this.#monitor, this.hierarchy, this.#worker, this.#stage]);
   }
 
   /** Has `close` end it, if it has not ended before. */

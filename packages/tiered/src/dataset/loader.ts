@@ -3,6 +3,7 @@ import { configError } from '@tiered/core/internal';
 import { formatOf, openSamples, type OpenSamplesOptions, type SampleFormat } from '@tiered/formats';
 import { DataLoader, type ClairvoyantOptions, type DataLoaderOptions } from '@tiered/loader';
 import { isPlanFollower, type PlacementPolicy } from '@tiered/tiering';
+import type { ControlStage } from '../control/control-stage.js';
 import { assertKnown, type OptionNames } from './known-options.js';
 import { ProgressBar, type Terminal } from '../progress.js';
 
@@ -59,6 +60,8 @@ interface LoaderParts {
   readonly hierarchy: Hierarchy;
   readonly policy: PlacementPolicy | undefined;
   readonly cluster: ClairvoyantOptions['cluster'];
+  /** Follows what is read ahead, if this is a stage of a job. */
+  readonly stage: ControlStage | undefined;
   readonly clock: Clock;
   /** Where it is shown how far the search for samples is, if it takes long. */
   readonly progress: Terminal | undefined;
@@ -66,7 +69,7 @@ interface LoaderParts {
 
 /** Finds the samples of a hierarchy, and makes a loader of them. */
 export async function loaderOf<S, T, C>(
-  { hierarchy, policy, cluster, clock, progress }: LoaderParts,
+  { hierarchy, policy, cluster, stage, clock, progress }: LoaderParts,
   options: LoaderOptions<S, T, C>,
 ): Promise<DataLoader<S, T, C>> {
   assertKnown('loader', options, LOADER_OPTIONS);
@@ -82,10 +85,11 @@ export async function loaderOf<S, T, C>(
       onProgress?.(so);
     },
   }).finally(() => bar?.stop());
+  const prefetch = { clock, ...rest.prefetch };
   return new DataLoader<S, T, C>(samples, {
     ...rest,
     clairvoyant: plan,
-    prefetch: { clock, ...rest.prefetch },
+    prefetch: stage?.followed(prefetch) ?? prefetch,
   });
 }
 

@@ -4,6 +4,7 @@ import { configError, definedOf } from '@tiered/core/internal';
 import { closeAll, type Closable } from '../closing.js';
 import { ClusterWorker } from '../cluster/cluster-worker.js';
 import { policyOf } from '../configuration/levels.js';
+import { ControlStage } from '../control/control-stage.js';
 import { ListingProgress, type Terminal } from '../progress.js';
 import { Dataset } from './dataset.js';
 import { assertKnown, type OptionNames } from './known-options.js';
@@ -13,7 +14,10 @@ import { objectAt, sourceAt, tierOf } from './locations.js';
 export interface DatasetOptions
   extends
     OperationOptions,
-    Pick<HierarchyConfig, 'placement' | 'manifest' | 'versions' | 'model' | 'prefetcher' | 'cluster'> {
+    Pick<
+      HierarchyConfig,
+      'placement' | 'manifest' | 'versions' | 'model' | 'prefetcher' | 'cluster' | 'control'
+    > {
   /**
    * The whole dataset, which is only read: the path of a directory or of a file, `s3://bucket/prefix/`,
    * `gs://bucket/prefix/`, `az://container/prefix/`, the URL of an object there, or a mapping as in a configuration file
@@ -51,6 +55,7 @@ const NAMES: OptionNames<DatasetOptions> = {
   model: true,
   prefetcher: true,
   cluster: true,
+  control: true,
   progress: true,
   monitor: true,
   clock: true,
@@ -88,20 +93,24 @@ async function opened(
   from: string | URL | HierarchyConfig,
   { progress = process.stderr, signal, clock = systemClock }: Omit<DatasetOptions, 'source'>,
 ): Promise<Dataset> {
-  const config = await loadConfig(from, { clock });
-  const worker = await ClusterWorker.join(config, { clock, signal });
-  const opening: Closable[] = [worker];
+  const stage = await ControlStage.join(await loadConfig(from, { clock }), { clock, signal });
+  const { config } = stage;
+  const opening: Closable[] = [stage];
   let listing: ListingProgress | undefined;
   try {
+    const worker = await ClusterWorker.join(config, { clock, signal });
+    opening.unshift(worker);
     const hierarchy = config.makeHierarchy(worker.changes);
     opening.unshift(hierarchy);
     if (progress !== false) listing = new ListingProgress(hierarchy, progress, clock);
     await hierarchy.open({ signal });
+    stage.follow(hierarchy);
     await worker.serve(hierarchy);
     const dataset = await Dataset.of(hierarchy, {
       signal,
       clock,
       worker,
+      stage,
       prefetcher: config.prefetcher,
       policy: policyOf(config.hierarchy),
       progress: progress === false ? undefined : progress,
@@ -124,11 +133,11 @@ function assertOptions(options: DatasetOptions): void {
 }
 
 function configOf(options: DatasetOptions, source: SourceConfig): HierarchyConfig {
-  const { tiers = [], placement, manifest, versions, model, prefetcher, cluster, monitor } = options;
+  const { tiers = [], placement, manifest, versions, model, prefetcher, cluster, control, monitor } = options;
   return {
     source,
     tiers: tiers.map((tier) => (typeof tier === 'string' ? tierOf(tier) : tier)),
     // A field without a value is no field of a configuration.
-    ...definedOf({ placement, manifest, versions, model, prefetcher, cluster, monitor }),
+    ...definedOf({ placement, manifest, versions, model, prefetcher, cluster, control, monitor }),
   };
 }

@@ -111,12 +111,16 @@ function assertNone({
   record,
   alias,
   replay,
+  job,
+  weight,
 }: InterposerOptions): void {
-  const isSaid = [config, source, manifest, root, farm, record].some((said) => said !== undefined);
+  const isSaid = [config, source, manifest, root, farm, record, job, weight].some(
+    (said) => said !== undefined,
+  );
   if (isSaid || tier.length + alias.length + replay.length > 0)
     throw new TieredError(
       'TIERED_CONFIG_INVALID',
-      '--at: cannot be combined with a source, --config, --tier, --manifest, --root, --farm, --record, --replay and --alias; ' +
+      '--at: cannot be combined with a source, --config, --tier, --manifest, --root, --farm, --job, --weight, --record, --replay and --alias; ' +
         'give these to the daemon.',
     );
 }

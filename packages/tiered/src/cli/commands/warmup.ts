@@ -1,3 +1,4 @@
+import type { LoadedConfig } from '@tiered/config';
 import {
   formatBytes,
   Hierarchy,
@@ -10,7 +11,7 @@ import { ABSENT, identityOf } from '@tiered/core/internal';
 import { Command } from 'commander';
 import { countOf, messageOf, percentOf } from '../../words.js';
 import { Interrupted } from '../failure.js';
-import type { CommandHost } from '../host.js';
+import { warnOn, type CommandHost } from '../host.js';
 import { untilInterrupted } from '../interrupt.js';
 import { addPlanOptions, type PlanOptions } from '../options.js';
 import type { SelectionOptions } from '../shared/selection.js';
@@ -45,11 +46,24 @@ interface WarmupOptions extends PlanOptions, SelectionOptions {
  * ends it; what is on the tiers by then stays.
  */
 async function warmup(host: CommandHost, file: string, options: WarmupOptions): Promise<void> {
-  const { levelsIn } = await import('../shared/look.js');
-  const config = await levelsIn(host, file, { model: options.seed !== undefined });
+  const { configIn } = await import('../shared/look.js');
+  const config = await configIn(host, file, { model: options.seed !== undefined });
   const budget = options.budget === undefined ? Infinity : parseBytes(options.budget, '--budget');
-  if (options.check === true) await checkTiers(host, config, options);
-  else await untilInterrupted(host.clock, (signal) => fillTiers(host, config, { budget, signal }, options));
+  if (options.check === true) await checkTiers(host, config.hierarchy, options);
+  else await untilInterrupted(host.clock, (signal) => fillAsJob(host, config, { budget, signal }, options));
+}
+
+/** Fills them beside other jobs, if the configuration names a job. */
+async function fillAsJob(
+  host: CommandHost,
+  config: LoadedConfig,
+  { budget, signal }: { readonly budget: number; readonly signal: AbortSignal },
+  options: WarmupOptions,
+): Promise<void> {
+  const { ControlStage } = await import('../../control/control-stage.js');
+  const joining = { clock: host.clock, signal, warn: warnOn(host) };
+  await using stage = await ControlStage.join(config, joining);
+  await fillTiers(host, stage.config.hierarchy, { budget, signal }, options);
 }
 
 /** Memory ends with this command, so memory tiers take nothing. */

@@ -12,6 +12,7 @@ import { isLoopback } from '@tiered/gateway/internal';
 import path from 'node:path';
 import { closeAll, type Closable } from '../../closing.js';
 import { ClusterWorker } from '../../cluster/cluster-worker.js';
+import { ControlStage } from '../../control/control-stage.js';
 import { sourceAt, tierOf } from '../../dataset/locations.js';
 import { serveMonitor } from '../../monitor/serve-monitor.js';
 import { ownSockets } from '../../monitor/sockets.js';
@@ -43,6 +44,7 @@ interface ServedBucket extends GatewayBucket {
   readonly name: string;
   readonly prefix: string;
   readonly worker: ClusterWorker;
+  readonly stage: ControlStage;
 }
 
 /** A gateway and its hierarchies, and how many answers it gave. */
@@ -72,7 +74,7 @@ export async function openGateway(
     );
   const buckets: ServedBucket[] = [];
   const closeBuckets = async () => {
-    await Promise.all(buckets.map(({ hierarchy, worker }) => closeAll([hierarchy, worker])));
+    await Promise.all(buckets.map(({ hierarchy, worker, stage }) => closeAll([hierarchy, worker, stage])));
   };
   try {
     for (const [index, one] of (await configsOf(what, options)).entries()) {
@@ -151,19 +153,23 @@ async function openBucket(
 ): Promise<ServedBucket> {
   const { terminal, clock } = host;
   const warn = warnOn(host);
-  const loaded = await loadConfig(config, { clock, warn });
-  if (isShared && loaded.cluster !== undefined)
+  const written = await loadConfig(config, { clock, warn });
+  if (isShared && written.cluster !== undefined)
     throw invalid(
       '--processes: a worker of a cluster is one process; serve with one, or without the section cluster',
     );
   const note = (line: string) => void terminal.write(`${line}\n`);
-  const worker = await ClusterWorker.join(loaded, { clock, signal, warn, note });
-  const opening: Closable[] = [worker];
+  const stage = await ControlStage.join(written, { clock, signal, warn, note });
+  const loaded = stage.config;
+  const opening: Closable[] = [stage];
   try {
+    const worker = await ClusterWorker.join(loaded, { clock, signal, warn, note });
+    opening.unshift(worker);
     const hierarchy = loaded.makeHierarchy({ ...worker.changes, ...(await changes(loaded.hierarchy)) });
     opening.unshift(hierarchy);
     const listing = new ListingProgress(hierarchy, terminal, clock);
     await hierarchy.open({ signal }).finally(() => listing.stop());
+    stage.follow(hierarchy);
     await worker.serve(hierarchy);
     await worker.followPlan(hierarchy, { signal });
     await offerMonitor(hierarchy, loaded, clock, warn);
@@ -172,7 +178,7 @@ async function openBucket(
     const { cluster } = worker;
     const peers = cluster && (() => cluster.stats().perPeer);
     // The other processes write there too.
-    return { ...place, hierarchy, worker, peers, changing, writes: writes && { ...writes, isShared } };
+    return { ...place, hierarchy, worker, stage, peers, changing, writes: writes && { ...writes, isShared } };
   } catch (error) {
     await closeAll(opening);
     throw error;

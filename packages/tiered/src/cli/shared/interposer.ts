@@ -20,6 +20,8 @@ import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { closeAll, type Closable } from '../../closing.js';
 import { ClusterWorker } from '../../cluster/cluster-worker.js';
+import { asJob, ControlStage, type SaidJob } from '../../control/control-stage.js';
+import type { LogTargets } from '../../quiet-log.js';
 import { sourceAt, tierOf } from '../../dataset/locations.js';
 import { ListingProgress, ProgressBar } from '../../progress.js';
 import { countOf } from '../../words.js';
@@ -29,7 +31,7 @@ import { directoryOf } from './look.js';
 import { offerMonitor } from './watched.js';
 
 /** What is served to programs, and how. */
-export interface InterposerOptions {
+export interface InterposerOptions extends SaidJob {
   /** A configuration. Else there is a source, and its tiers. */
   readonly config?: string | undefined;
   readonly source?: string | undefined;
@@ -81,11 +83,15 @@ export async function openServed(
       warn: warnOn(host),
     });
     await tellOfMemory(host, memory, config);
-    const worker = await joined(host, config, options, signal);
+    const joining = { ...targetsOf(host, options), clock: host.clock, signal };
+    const stage = await ControlStage.join(asJob(config, options), joining);
+    opening.unshift(stage);
+    const worker = await ClusterWorker.join(stage.config, joining);
     opening.unshift(worker);
-    const hierarchy = { ...config.hierarchy, ...worker.changes };
+    const hierarchy = { ...stage.config.hierarchy, ...worker.changes };
     const interposer = await openInterposer(host, hierarchy, options, signal);
     opening.unshift(interposer);
+    stage.follow(interposer.hierarchy);
     await worker.serve(interposer.hierarchy);
     await worker.followPlan(interposer.hierarchy, { signal });
     await offerMonitor(host, interposer, config);
@@ -97,15 +103,9 @@ export async function openServed(
   }
 }
 
-function joined(
-  host: CommandHost,
-  config: LoadedConfig,
-  { notes = true }: InterposerOptions,
-  signal: AbortSignal,
-): Promise<ClusterWorker> {
+function targetsOf(host: CommandHost, { notes = true }: InterposerOptions): LogTargets {
   const note = (line: string) => void host.terminal.write(`${line}\n`);
-  const { clock } = host;
-  return ClusterWorker.join(config, { clock, signal, warn: warnOn(host), note: notes ? note : undefined });
+  return { warn: warnOn(host), note: notes ? note : undefined };
 }
 
 async function openInterposer(

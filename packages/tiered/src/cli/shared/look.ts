@@ -1,4 +1,4 @@
-import { loadHierarchyOptions } from '@tiered/config';
+import { loadConfig, type LoadedConfig } from '@tiered/config';
 import {
   Hierarchy,
   isTieredError,
@@ -15,15 +15,24 @@ import { deniedAt, isSystemError } from '../failure.js';
 import { warnOn, type CommandHost } from '../host.js';
 
 /**
- * Loads the levels of a configuration for a command, which says what becomes of tiers in lines of its own.
+ * Loads a configuration for a command, which says what becomes of tiers in lines of its own.
  * @param options Whether the profile that it names as its model is loaded. Default: no.
  */
-export function levelsIn(
+export function configIn(
   host: CommandHost,
   file: string,
   { model = false }: { readonly model?: boolean } = {},
+): Promise<LoadedConfig> {
+  return loadConfig(file, { clock: host.clock, model, warn: warnOn(host) });
+}
+
+/** Loads the levels of a configuration, as `configIn`. */
+export async function levelsIn(
+  host: CommandHost,
+  file: string,
+  options: { readonly model?: boolean } = {},
 ): Promise<HierarchyOptions> {
-  return loadHierarchyOptions(file, { clock: host.clock, model, warn: warnOn(host) });
+  return (await configIn(host, file, options)).hierarchy;
 }
 
 /** A tier of a configuration, and a look at what it holds. */

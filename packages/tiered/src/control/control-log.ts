@@ -1,0 +1,22 @@
+import type { ControlEvents } from '@tiered/control';
+import type { Clock } from '@tiered/core';
+import type { SafeEmitter } from '@tiered/core/internal';
+import { meaningOf, quietLog, type LogTargets } from '../quiet-log.js';
+
+/** Tells people whether the registry of the jobs can be reached. Lines hold codes of errors with what they mean. */
+export function logControl(
+  control: SafeEmitter<ControlEvents>,
+  job: string,
+  clock: Clock,
+  { warn, note }: LogTargets,
+): void {
+  const tell = quietLog(`job ${job}`, clock);
+  control.on('registryLost', ({ error }) =>
+    tell(
+      'lost',
+      `the registry cannot be reached (${meaningOf(error)}); its share stays for a while, and then is the one that it can count on`,
+      warn,
+    ),
+  );
+  control.on('registryFound', () => tell('found', 'the registry can be reached again', note));
+}

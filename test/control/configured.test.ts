@@ -1,0 +1,139 @@
+import { look, type Control } from '@tiered/control';
+import { isTieredError } from '@tiered/core';
+import { someBytes } from '@tiered/core/testing';
+import { SqliteRegistry } from '@tiered/cluster/registry';
+import { rawRecords } from '@tiered/formats/raw';
+import fs from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { openDataset, type Dataset, type DatasetOptions } from 'tiered';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+const OBJECTS = 20;
+const BYTES = 5000;
+const BUDGET = { bytesPerSecond: '600MB' };
+
+/** Directories of objects on one mount, and a place for the registry. */
+async function place(...names: readonly string[]) {
+  const directory = await fs.mkdtemp(path.join(os.tmpdir(), 'tiered-control-'));
+  onTestFinished(() => fs.rm(directory, { recursive: true }));
+  const sources = names.map((name) => path.join(directory, name));
+  for (const source of sources) {
+    await fs.mkdir(source);
+    for (let i = 0; i < OBJECTS; i++)
+      await fs.writeFile(path.join(source, `o${100 + i}`), someBytes(BYTES, i));
+  }
+  return { sources, registry: { sqlite: path.join(directory, 'registry', 'jobs.db') } };
+}
+
+/** A dataset of a job, which ends with the test. */
+async function opened(options: Omit<DatasetOptions, 'progress'>): Promise<Dataset> {
+  const dataset = await openDataset({ tiers: ['ram:8MiB'], ...options, progress: false });
+  onTestFinished(() => dataset.close());
+  return dataset;
+}
+
+function controlOf({ control }: Dataset): Control {
+  if (control === undefined) throw new Error('The dataset is of no job.');
+  return control;
+}
+
+/** Waits until what all stages said is so. */
+async function until(control: Control, isSo: (view: ReturnType<Control['view']>) => boolean): Promise<void> {
+  if (isSo(control.view())) return;
+  await new Promise<void>((resolve) => {
+    control.on('decided', (view) => {
+      if (isSo(view)) resolve();
+    });
+  });
+}
+
+describe('jobs that a configuration names', () => {
+  it('share what is mounted by weight, also with other datasets on it', async () => {
+    const { sources, registry } = await place('one', 'other');
+    const of = (at: number, weight: number) =>
+      opened({
+        source: sources[at] ?? '',
+        control: { job: `job-${weight}`, weight, registry, source: { budget: BUDGET } },
+      });
+    const [one, two] = (await Promise.all([of(0, 1), of(1, 2)])).map(controlOf);
+    if (one === undefined || two === undefined) throw new Error('There are two.');
+    for (const control of [one, two])
+      await until(control, ({ decision }) => {
+        const [source] = decision.sources.values();
+        return source?.jobs.length === 2;
+      });
+    const [name] = Object.keys(one.shares().sources);
+    expect(Object.keys(two.shares().sources)).toEqual([name]);
+    const bytes = [one, two].map((control) => control.shares().sources[name ?? '']?.bytes ?? 0);
+    expect(bytes.map((share) => Math.round(share / 1e6))).toEqual([200, 400]);
+  });
+
+  it('have their share at once when another one leaves', async () => {
+    const { sources, registry } = await place('data');
+    const [source = ''] = sources;
+    const of = (job: string) => opened({ source, control: { job, registry, source: { budget: BUDGET } } });
+    const [one, other] = [await of('a'), await of('b')];
+    const control = controlOf(one);
+    await until(control, ({ seen }) => seen.stages.length === 2);
+    await other.close();
+    await until(control, ({ seen }) => seen.stages.length === 1);
+    expect(Object.values(control.shares().sources)[0]?.bytes).toBe(600e6);
+    await one.close();
+    const records = new SqliteRegistry({ path: registry.sqlite });
+    await records.open();
+    onTestFinished(() => records.close());
+    expect((await look(records)).stages).toEqual([]);
+  });
+
+  it('tell others what their loaders hold, as long as these read', async () => {
+    const { sources, registry } = await place('data');
+    const dataset = await opened({ source: sources[0] ?? '', control: { job: 'a', registry } });
+    const control = controlOf(dataset);
+    const own = () => control.view().seen.stages.find(({ id }) => id === control.shares().id);
+    expect(own()?.memory).toBeUndefined();
+    const loader = await dataset.loader({
+      format: rawRecords({ recordBytes: BYTES }),
+      batchSize: 4,
+      prefetch: { memory: '4MiB', producers: 3 },
+    });
+    const epochs = dataset.epochs({ memory: '2MiB', producers: 2 });
+    await until(control, () => own()?.producers?.most === 5);
+    expect(own()?.memory?.most).toBe(6 * 2 ** 20);
+    let samples = 0;
+    for await (const batch of loader) samples += batch.data.length;
+    expect(samples).toBe(OBJECTS);
+    await until(control, () => own()?.producers?.most === 2);
+    await epochs.close();
+    await until(control, () => own()?.producers === undefined);
+    expect(own()?.tiers['memory']).toMatchObject({ used: OBJECTS * BYTES });
+  });
+
+  it('count what the source gives, and not what other workers of a cluster give', async () => {
+    const { sources, registry } = await place('data');
+    const [source = ''] = sources;
+    const of = (rank: number) =>
+      opened({
+        source,
+        cluster: { name: 'training', registry, rank, size: 2, deadlineMs: 600_000 },
+        control: { job: 'a', registry: { sqlite: `${registry.sqlite}.jobs` } },
+      });
+    const all = await Promise.all([of(0), of(1)]);
+    for (const { cluster } of all) expect(await cluster?.gathered({ timeoutMs: 600_000 })).toBe(true);
+    for (const dataset of all) for await (const sample of dataset.epochs()) sample.release();
+    const peers = all.map(({ hierarchy }) => hierarchy.stats().peers?.readBytes ?? 0);
+    expect(peers[0]).toBeGreaterThan(0);
+    const bytes = all.map(({ hierarchy }) => hierarchy.stats().source.readBytes);
+    expect((bytes[0] ?? 0) + (bytes[1] ?? 0)).toBe(OBJECTS * BYTES);
+  });
+
+  it('are refused where they cannot meet, and close what was opened', async () => {
+    const { sources } = await place('data');
+    const [source = ''] = sources;
+    const unreachable = { nats: { servers: ['nats://127.0.0.1:1'] } };
+    const error: unknown = await opened({ source, control: { job: 'a', registry: unreachable } }).catch(
+      (reason: unknown) => reason,
+    );
+    expect(isTieredError(error, 'TIERED_UNAVAILABLE')).toBe(true);
+  });
+});

@@ -19,10 +19,7 @@ export function directoryOf({ location }: StorageDriver): string | undefined {
 }
 
 /** A path below which programs find what they find nowhere else. */
-function assertImaginary(root: string, source: StorageDriver): void {
-  // Of the workers of a cluster, programs that read the directory itself would get nothing from others.
-  if (directoryOf(source) !== undefined && source.peerReads === undefined)
-    throw configError('root', 'nothing, because the source is a directory', root);
+function assertImaginary(root: string): void {
   if (path.resolve(root) !== root || root === '/')
     throw configError('root', 'an absolute path without a slash at its end', root);
   const there = fs.statSync(root, { throwIfNoEntry: false });
@@ -43,7 +40,7 @@ export function assertOpenable(
     throw configError('scan', 'true, because programs get copies only of objects that are known', scan);
   if (root !== undefined && aliases.length > 0)
     throw configError('aliases', 'nothing together with root, below which alone objects are found', aliases);
-  if (root !== undefined) assertImaginary(root, source);
+  if (root !== undefined) assertImaginary(root);
   else if (directoryOf(source) === undefined)
     throw new TieredError(
       'TIERED_CONFIG_INVALID',

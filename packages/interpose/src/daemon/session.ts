@@ -44,8 +44,9 @@ export interface SessionOptions {
   /** The hierarchy, as `loadHierarchyOptions` gives it. Its tiers are directories. */
   readonly hierarchy: HierarchyOptions;
   /**
-   * The path below which programs find the objects of a source that is no directory, such as a bucket. There
-   * is nothing, or an empty directory. Default: none, for a source that is a directory.
+   * The path below which programs find the objects, where they read none from the source themselves: it is no
+   * directory, such as a bucket, or has to be read by this process, because jobs or the workers of a cluster
+   * share it. There is nothing, or an empty directory. Default: none, for a source that is a directory.
    */
   readonly root?: string | undefined;
   /**

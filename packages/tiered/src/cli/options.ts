@@ -84,8 +84,8 @@ export function addServingOptions(command: Command): Command {
     )
     .option(
       '--root <path>',
-      'for a source that is no directory: the path below which programs find its objects, $TIERED_ROOT; default: ' +
-        '/tiered/BUCKET/PREFIX',
+      'the path below which programs find the objects, $TIERED_ROOT, so that they read none from the source themselves; default: ' +
+        '/tiered/BUCKET/PREFIX for a source that is no directory, else none',
     )
     .option(
       '--farm <directory>',

@@ -39,7 +39,7 @@ export interface InterposerOptions extends SaidJob {
   readonly tier: readonly string[];
   /** Beside a source: the file that keeps the list of its objects. */
   readonly manifest?: string | undefined;
-  /** The path below which programs find objects of a source that is no directory. */
+  /** The path below which programs find objects that they do not read from the source themselves. */
   readonly root?: string | undefined;
   /** A directory for links to what is read. */
   readonly farm?: string | undefined;
@@ -55,6 +55,9 @@ export interface InterposerOptions extends SaidJob {
 
 /** Below this, programs find the objects of a source that is no directory, if nobody says where. */
 const ROOTS = '/tiered';
+
+const PAST_THE_SHARE =
+  'Programs read files without a copy from the source themselves, past the share of the job; below --root PATH they do not.';
 
 /** A hierarchy that is served to programs. */
 export interface Served extends AsyncDisposable {
@@ -92,6 +95,7 @@ export async function openServed(
     const interposer = await openInterposer(host, hierarchy, options, signal);
     opening.unshift(interposer);
     stage.follow(interposer.hierarchy);
+    if (stage.control !== undefined && !interposer.about.isImaginary) joining.note?.(PAST_THE_SHARE);
     await worker.serve(interposer.hierarchy);
     await worker.followPlan(interposer.hierarchy, { signal });
     await offerMonitor(host, interposer, config);

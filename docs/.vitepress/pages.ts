@@ -34,6 +34,7 @@ export const GUIDE = [
       page('Configuration', '/configuration'),
       page('The command line', '/command-line'),
       page('Several nodes', '/cluster'),
+      page('Several jobs', '/control'),
       page('Errors', '/errors'),
       page('Semantics', '/semantics'),
     ],

@@ -1,8 +1,8 @@
 /**
- * Two jobs share a slow source. The one of weight 2 gets twice as much of it, although the other one makes four times as
- * many requests, which has all of it when the first has left:
+ * Two jobs share a slow source. The one of weight 2 gets twice as much of it, although the other one makes
+ * four times as many requests. When it has left, the other one has all:
  * node --conditions=tiered-source --import tsx examples/two-jobs.ts
- * They are in one process here. In two it is the same, since they meet in the registry only: see docs/control.md.
+ * They are in one process here. In two it is the same, since they meet in the registry only: docs/control.md.
  */
 import { SqliteRegistry } from '@tiered/cluster/registry';
 import { Control } from '@tiered/control';

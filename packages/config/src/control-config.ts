@@ -7,7 +7,7 @@ export interface RateSettings {
   readonly operationsPerSecond?: number | undefined;
 }
 
-/** The job in the control plane that a process is of, as it is used: numbers are numbers, and paths are absolute. */
+/** The job that a process is of, as it is used: numbers are numbers, and paths are absolute. */
 export interface ControlSettings {
   readonly job: string;
   readonly weight?: number | undefined;

@@ -14,7 +14,7 @@ const MOUNTS = [
 
 const nameOf = (storage: string, mounts = MOUNTS) => sourceNameOf(storage, () => Promise.resolve(mounts));
 
-it('calls a directory by what a server gives to its mount, so that other datasets there share it', async () => {
+it('[U9] calls a directory by what a server gives to its mount, so that other datasets there share it', async () => {
   expect(await nameOf('file:///srv/nfs/imagenet/')).toBe('10.0.0.7:/export');
   expect(await nameOf('file:///srv/nfs/coco/train/')).toBe('10.0.0.7:/export');
   expect(await nameOf('file:///srv/nfs/inner/')).toBe('other:/inner');
@@ -23,18 +23,18 @@ it('calls a directory by what a server gives to its mount, so that other dataset
   expect(await nameOf('file:///srv/ceph/a/')).toBe('user@b3acb9.cephfs=/');
 });
 
-it('calls a directory by its mount point where no server is named', async () => {
+it('[U9] calls a directory by its mount point where no server is named', async () => {
   expect(await nameOf('file:///srv/local disk/imagenet/')).toBe('file:///srv/local disk');
   expect(await nameOf('file:///srv/bucket/imagenet/')).toBe('file:///srv/bucket');
   expect(await nameOf('file:///elsewhere/')).toBe('file:///');
 });
 
-it('calls a directory by its own name where the mounts are not known', async () => {
+it('[U9] calls a directory by its own name where the mounts are not known', async () => {
   expect(await nameOf('file:///nowhere/imagenet/', '')).toBe('file:///nowhere/imagenet');
   expect(await sourceNameOf('file:///', () => Promise.reject(new Error('no /proc')))).toBe('file:///');
 });
 
-it('calls a bucket by its address, and anything by what can stand in a record', async () => {
+it('[U9] calls a bucket by its address, and anything by what can stand in a record', async () => {
   expect(await nameOf('s3://imagenet/')).toBe('s3://imagenet');
   expect(await nameOf('http://10.0.0.9:9000/imagenet/')).toBe('http://10.0.0.9:9000/imagenet');
   expect(await nameOf('gcs://storage.googleapis.com/imagenet/')).toBe(

@@ -7,12 +7,7 @@ import { countOf } from '../words.js';
  * Tells people what happens in a cluster: who came and went, which peer is left alone, whether the registry
  * can be reached. Lines hold ranks, and codes of errors with what they mean.
  */
-export function logCluster(
-  cluster: Cluster,
-  name: string,
-  clock: Clock,
-  { warn, note }: LogTargets,
-): void {
+export function logCluster(cluster: Cluster, name: string, clock: Clock, { warn, note }: LogTargets): void {
   const tell = quietLog(`cluster ${name}`, clock);
   let ranks = ranksIn(cluster.members);
   cluster.on('members', (members) => {

@@ -17,7 +17,8 @@ export interface FoundRegistry extends Pick<ClusterSettings, 'rank' | 'size' | '
 export function registryOf(settings: ClusterSettings, clock: Clock): FoundRegistry {
   const { name, registry = 'sqlite' } = settings;
   if (registry === 'torch') return ofTorch(settings);
-  if (registry === 'sqlite' || !('peers' in registry)) return { registry: tableOf(registry, { name, clock }) };
+  if (registry === 'sqlite' || !('peers' in registry))
+    return { registry: tableOf(registry, { name, clock }) };
   const members = registry.peers.map((url, rank) => ({ rank, url }));
   const own = ownAddress(settings, registry.peers[settings.rank ?? 0]);
   return { registry: new StaticRegistry({ members }), size: members.length, ...own };

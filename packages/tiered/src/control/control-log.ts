@@ -3,7 +3,7 @@ import type { Clock } from '@tiered/core';
 import type { SafeEmitter } from '@tiered/core/internal';
 import { meaningOf, quietLog, type LogTargets } from '../quiet-log.js';
 
-/** Tells people whether the registry of jobs can be reached. Lines hold codes of errors and what they mean. */
+/** Tells people whether the registry of jobs can be reached. Lines hold codes of errors, and no secrets. */
 export function logControl(
   control: SafeEmitter<ControlEvents>,
   job: string,

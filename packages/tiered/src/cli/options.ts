@@ -118,3 +118,19 @@ export function addSessionOption(command: Command): Command {
     'that of the daemon; default: of the one that this program was started with ($TIERED_INTERPOSE)',
   );
 }
+
+/** Where jobs meet that share sources. */
+export interface ControlRegistryOptions {
+  readonly registry?: string;
+  readonly name?: string;
+}
+
+/** Adds the options that say where jobs meet. */
+export function addControlRegistryOptions(command: Command): Command {
+  return command
+    .option(
+      '--registry <place>',
+      'where jobs meet: the file of a registry, or nats://host:4222; default: a file of this user',
+    )
+    .option('--name <name>', 'the name of the registry, where it is no file of your own; default: control');
+}

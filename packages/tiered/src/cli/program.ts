@@ -3,6 +3,7 @@ import { versionText } from '../version.js';
 import { benchCommand } from './commands/bench.js';
 import { calibrateCommand } from './commands/calibrate.js';
 import { configCommand } from './commands/config.js';
+import { controlCommand } from './commands/control.js';
 import { daemonCommand } from './commands/daemon.js';
 import { doctorCommand } from './commands/doctor.js';
 import { envCommand } from './commands/env.js';
@@ -56,6 +57,7 @@ export function tieredCommand(host: CommandHost): Command {
       .addCommand(runCommand(host))
       .addCommand(daemonCommand(host))
       .addCommand(serveCommand(host))
+      .addCommand(controlCommand(host))
       .addCommand(envCommand(host))
       .addCommand(rescanCommand(host))
       .addCommand(traceCommand(host))

@@ -5,6 +5,8 @@ import type { Watched } from '../../monitor/sockets.js';
 import { countOf, percentOf } from '../../words.js';
 import { positive, positiveWhole } from '../arguments.js';
 import type { CommandHost } from '../host.js';
+import type { ControlRegistryOptions } from '../options.js';
+import type { DrawingOptions } from '../shared/drawing.js';
 import { programsText } from '../summary.js';
 
 /** `tiered top`. */
@@ -19,6 +21,12 @@ export function topCommand(host: CommandHost): Command {
       '--directory <path>',
       'in place of a configuration: the directory of the sockets, as in the option monitor of openDataset',
     )
+    .option(
+      '--all',
+      'in place of processes: all jobs that share sources, as "tiered control show" does; with its --registry and --name',
+    )
+    .option('--registry <place>', 'with --all: where jobs meet')
+    .option('--name <name>', 'with --all: the name of the registry')
     .option('--interval <seconds>', 'between two looks', positive, 1)
     .option('--count <n>', 'looks; default: until it is interrupted', positiveWhole)
     .option('--json', 'each look as a line of JSON')
@@ -28,38 +36,38 @@ export function topCommand(host: CommandHost): Command {
     .action((config: string | undefined, options: TopOptions) => top(host, config, options));
 }
 
-interface TopOptions {
+interface TopOptions extends DrawingOptions, ControlRegistryOptions {
   readonly directory?: string;
-  /** Seconds. */
-  readonly interval: number;
-  readonly count?: number;
-  readonly json?: boolean;
+  readonly all?: boolean;
 }
 
 /** Shows what the processes at a directory's sockets do, again and again. Fails if there is none at first. */
 async function top(host: CommandHost, config: string | undefined, options: TopOptions): Promise<void> {
-  const { interval, count = Infinity, json = false } = options;
+  if (options.all === true) return topOfAll(host, config, options);
+  if ((options.registry ?? options.name) !== undefined)
+    throw new TieredError('TIERED_CONFIG_INVALID', 'top: --registry and --name go with --all');
   const { askAll } = await import('../../monitor/sockets.js');
-  const { createLogUpdate } = await import('log-update');
+  const { drawAgain } = await import('../shared/drawing.js');
   const directory = await directoryOf(host, config, options.directory);
-  const { output, clock } = host;
-  const isScreen = output.isTTY === true && !json;
-  const update = isScreen ? createLogUpdate(output) : undefined;
   let before: readonly Watched[] = [];
-  for (let looks = 1; ; looks++) {
+  await drawAgain(host, options, async (isFirst) => {
     const now = await askAll(directory);
-    if (looks === 1 && now.length === 0) throw nobody(directory);
-    if (json) host.write(`${JSON.stringify(now)}\n`);
-    else {
-      const text = watchedText(now, before) || 'no process is left';
-      if (update === undefined) host.write(`${text}\n`);
-      else update(text);
-    }
-    if (looks >= count) break;
+    if (isFirst && now.length === 0) throw nobody(directory);
+    const text = watchedText(now, before) || 'no process is left';
     before = now;
-    await clock.sleep(interval * 1000);
-  }
-  update?.done();
+    return { value: now, text };
+  });
+}
+
+/** Shows what all jobs do to what they share. */
+async function topOfAll(host: CommandHost, config: string | undefined, options: TopOptions): Promise<void> {
+  if ((config ?? options.directory) !== undefined)
+    throw new TieredError(
+      'TIERED_CONFIG_INVALID',
+      'top: --all watches no single process; leave the rest out',
+    );
+  const { drawJobs } = await import('../shared/draw-jobs.js');
+  await drawJobs(host, options);
 }
 
 async function directoryOf(

@@ -1,0 +1,18 @@
+import { Command } from 'commander';
+import type { CommandHost } from '../host.js';
+import { addAdmitCommand } from './control-admit.js';
+import { addSetCommand } from './control-set.js';
+import { addShowCommand } from './control-show.js';
+import { addWhyCommand } from './control-why.js';
+
+/** `tiered control`. */
+export function controlCommand(host: CommandHost): Command {
+  const control = new Command('control')
+    .summary('Shows and sets how jobs share sources')
+    .description('Shows how jobs share sources, and sets what each gets');
+  addShowCommand(control, host);
+  addSetCommand(control, host);
+  addWhyCommand(control, host);
+  addAdmitCommand(control, host);
+  return control;
+}

@@ -1,0 +1,138 @@
+import {
+  decide,
+  type BudgetOrigin,
+  type JobDecision,
+  type Rate,
+  type Seen,
+  type Stage,
+} from '@tiered/control';
+
+/** What may pass in a second, as JSON has it: a part that is null has no bound. */
+export interface RateView {
+  readonly bytes: number | null;
+  readonly operations: number | null;
+}
+
+/** A job at one source. */
+export interface JobAtSource {
+  readonly job: string;
+  readonly weight: number;
+  readonly priority: number;
+  readonly atLeast: RateView;
+  readonly atMost: RateView;
+  readonly wanted: RateView;
+  /** What it gets of what it wants. */
+  readonly share: RateView;
+  readonly used: RateView;
+  /** Part of the time in which its requests wait for the share, 0 to 1; the mean of its stages. */
+  readonly waits: number;
+  /** Part of the time in which its consumers wait for samples, 0 to 1. Null where nothing prefetches. */
+  readonly stall: number | null;
+  readonly stages: number;
+}
+
+/** A source, and the jobs that read from it. */
+export interface SourceView {
+  readonly source: string;
+  readonly budget: RateView;
+  readonly budgetFrom: BudgetOrigin;
+  readonly jobs: readonly JobAtSource[];
+}
+
+/** What stages use of their machine together, and the most that they may use. Null where nobody says it. */
+export interface NodeView {
+  readonly node: string;
+  readonly stages: number;
+  readonly memoryBytes: { readonly used: number; readonly most: number | null };
+  readonly producers: { readonly used: number; readonly most: number | null };
+}
+
+/** All jobs, sources and nodes at one moment, as JSON has it. Ordered by name. */
+export interface ControlView {
+  /** Counts what operators have set; 0 if they have set nothing. */
+  readonly revision: number;
+  readonly setBy: string | null;
+  readonly sources: readonly SourceView[];
+  readonly nodes: readonly NodeView[];
+  /** Jobs that read from no source yet. */
+  readonly idle: readonly string[];
+}
+
+/** Decides what all get, and says it for people and for JSON. A pure function. */
+export function viewOf({ stages, policy }: Seen): ControlView {
+  const { sources } = decide(stages, policy);
+  const [ofJobs, ofNodes] = [grouped(stages, ({ job }) => job), grouped(stages, ({ node }) => node)];
+  const reading = new Set([...sources.values()].flatMap(({ jobs }) => jobs.map(({ job }) => job)));
+  return {
+    revision: policy?.revision ?? 0,
+    setBy: policy?.by ?? null,
+    sources: [...sources.values()]
+      .map(({ source, budget, budgetFrom, jobs }) => ({
+        source,
+        budget: rateView(budget),
+        budgetFrom,
+        jobs: jobs
+          .map((one) => jobView(one, source, ofJobs.get(one.job) ?? []))
+          .sort(byName(({ job }) => job)),
+      }))
+      .sort(byName(({ source }) => source)),
+    nodes: [...ofNodes]
+      .map(([node, here]) => nodeView(node, { stages: here, policy }))
+      .sort(byName(({ node }) => node)),
+    idle: [...ofJobs.keys()].filter((job) => !reading.has(job)).sort(),
+  };
+}
+
+function jobView(decision: JobDecision, source: string, ofJob: readonly Stage[]): JobAtSource {
+  const { job, terms, wanted, share, used } = decision;
+  const stages = ofJob.filter((stage) => stage.sources[source] !== undefined);
+  return {
+    job,
+    weight: terms.weight,
+    priority: terms.priority,
+    atLeast: rateView(terms.atLeast),
+    atMost: rateView(terms.atMost),
+    wanted: rateView(wanted),
+    share: rateView(share),
+    used: rateView(used),
+    waits: mean(stages.map((stage) => stage.sources[source]?.waits ?? 0)) ?? 0,
+    stall: mean(stages.flatMap(({ stall }) => stall ?? [])),
+    stages: stages.length,
+  };
+}
+
+function nodeView(node: string, { stages, policy }: Seen): NodeView {
+  const set = policy?.nodes[node] ?? policy?.nodes['*'];
+  const used = (of: 'memory' | 'producers') => stages.reduce((sum, stage) => sum + (stage[of]?.used ?? 0), 0);
+  return {
+    node,
+    stages: stages.length,
+    memoryBytes: { used: used('memory'), most: set?.memory ?? null },
+    producers: { used: used('producers'), most: set?.producers ?? null },
+  };
+}
+
+function rateView({ bytes, operations }: Rate): RateView {
+  return { bytes: bounded(bytes), operations: bounded(operations) };
+}
+
+const bounded = (amount: number) => (amount === Infinity ? null : amount);
+
+const byName =
+  <T>(nameOf: (item: T) => string) =>
+  (a: T, b: T): number =>
+    nameOf(a) < nameOf(b) ? -1 : 1;
+
+function grouped(stages: readonly Stage[], nameOf: (stage: Stage) => string): Map<string, Stage[]> {
+  const groups = new Map<string, Stage[]>();
+  for (const stage of stages) {
+    const group = groups.get(nameOf(stage));
+    if (group === undefined) groups.set(nameOf(stage), [stage]);
+    else group.push(stage);
+  }
+  return groups;
+}
+
+function mean(parts: readonly number[]): number | null {
+  return parts.length === 0 ? null : parts.reduce((sum, part) => sum + part, 0) / parts.length;
+}

@@ -1,0 +1,183 @@
+import { SqliteRegistry } from '@tiered/cluster/registry';
+import { look } from '@tiered/control';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ControlView } from '../../src/control-room/view.js';
+import { putStages } from './control-records.js';
+import { simulated, tiered } from './run-tiered.js';
+
+const EXPORT = 'server:/export';
+let directory: string;
+let file: string;
+beforeEach(async () => {
+  directory = await mkdtemp(path.join(os.tmpdir(), 'tiered-control-'));
+  file = path.join(directory, 'control.db');
+});
+afterEach(() => rm(directory, { recursive: true }));
+afterEach(() => void vi.unstubAllEnvs());
+
+const control = (command: string, ...args: string[]) =>
+  tiered('control', command, '--registry', file, ...args);
+
+/** Two jobs that want more than the source gives, of which the second has two stages. */
+const startTwo = () =>
+  putStages(file, [
+    { job: 'imagenet', terms: { weight: 2 }, stall: 0.25, report: { budget: { bytes: 150e6 } } },
+    { job: 'llm', report: { budget: { bytes: 150e6 } } },
+    { job: 'llm', stall: 1, node: 'node-2', report: { waits: 1 } },
+  ]);
+
+async function policyNow() {
+  const registry = new SqliteRegistry({ path: file });
+  await registry.open({});
+  const { policy } = await look(registry);
+  await registry.close();
+  return policy;
+}
+
+describe('tiered control show', () => {
+  it('says what each job wants, gets and uses', async () => {
+    await startTwo();
+    const { code, out, messages } = await control('show');
+    expect([code, messages]).toEqual([0, '']);
+    const [headline, head, imagenet, llm, ...rest] = out.split('\n');
+    expect(headline).toBe('source server:/export: 143.1 MiB/s, as its jobs say');
+    expect(head).toMatch(/^ {2}job +weight +priority +wants +gets +uses +requests +waits +stall +stages$/);
+    expect(imagenet).toMatch(/^ {2}imagenet +2 +0 +everything +9[\d.]+ MiB\/s +38.1 MiB\/s +400\/s +50 % +25 % +1$/);
+    expect(llm).toMatch(/^ {2}llm +1 +0 +everything +4[\d.]+ MiB\/s +76.3 MiB\/s +800\/s +75 % +100 % +2$/);
+    expect(rest).toEqual(['operators have set nothing', '']);
+  });
+
+  it('says the same as JSON, with null for what has no bound', async () => {
+    await startTwo();
+    const { out } = await control('show', '--json');
+    const view = JSON.parse(out) as ControlView;
+    expect(view).toMatchObject({ revision: 0, setBy: null, idle: [], policy: null });
+    expect(view.sources).toMatchObject([
+      {
+        source: EXPORT,
+        budget: { bytes: 150e6, operations: null },
+        budgetFrom: 'options',
+        jobs: [
+          { job: 'imagenet', weight: 2, stall: 0.25 },
+          { job: 'llm', weight: 1, waits: 0.75, stages: 2 },
+        ],
+      },
+    ]);
+    const [one = 0, other = 0] = (view.sources[0]?.jobs ?? []).map(({ share }) => share.bytes ?? 0);
+    expect(one / other).toBeCloseTo(2);
+    expect(one + other).toBeLessThanOrEqual(150e6);
+    expect(view.nodes).toMatchObject([
+      { node: 'node-1', stages: 2, memoryBytes: { used: 0, most: null } },
+      { node: 'node-2', stages: 1 },
+    ]);
+  });
+
+  it('says where a budget is not known, and which jobs do not read yet', async () => {
+    await putStages(file, [{ job: 'alone' }, { job: 'new', sources: {} }]);
+    const { out } = await control('show');
+    expect(out).toContain('source server:/export: not known yet\n');
+    expect(out).toMatch(/alone +1 +0 +everything +no bound/);
+    expect(out).toContain('\njob new reads from no source yet\n');
+  });
+
+  it('says what to do where no job is', async () => {
+    const { code, out } = await control('show');
+    expect(code).toBe(0);
+    expect(out).toContain(`No job is in sqlite:${file}. A job comes in by the section "control"`);
+    expect(JSON.parse((await control('show', '--json')).out)).toMatchObject({ sources: [], nodes: [] });
+  });
+
+  it('looks into the registry of this user if none is named', async () => {
+    vi.stubEnv('XDG_RUNTIME_DIR', directory);
+    const own = path.join(directory, `tiered-${process.getuid?.() ?? 'run'}`);
+    expect((await tiered('control', 'show')).out).toContain(`No job is in sqlite:${own}/control.db`);
+    expect((await tiered('control', 'show', '--name', 'mine')).out).toContain(`${own}/mine.db`);
+    expect(await control('show', '--name', 'mine')).toMatchObject({ code: 2 });
+  });
+});
+
+describe('tiered control set', () => {
+  it('sets what holds for all, and leaves the rest as it was', async () => {
+    await startTwo();
+    const first = await control('set', '--source', EXPORT, '--bytes-per-second', '60MB');
+    expect(first).toMatchObject({ code: 0, messages: '' });
+    expect(first.out).toMatch(/^revision 1, set by \S+@\S+:\n {2}source server:\/export: 57.2 MiB\/s\n$/);
+    await control('set', '--source', EXPORT, '--operations-per-second', '900');
+    await control('set', '--job', 'llm', '--weight', '3', '--at-least', '10MB');
+    await control('set', '--job', 'llm', '--priority', '-1', '--at-most', '40MB');
+    await control('set', '--node', '*', '--memory', '8GiB', '--producers', '32');
+    expect(await policyNow()).toMatchObject({
+      revision: 5,
+      sources: { [EXPORT]: { bytes: 60e6, operations: 900 } },
+      jobs: { llm: { weight: 3, priority: -1, atLeast: { bytes: 10e6 }, atMost: { bytes: 40e6 } } },
+      nodes: { '*': { memory: 8 * 2 ** 30, producers: 32 } },
+    });
+    const { out } = await control('show');
+    expect(out).toContain('source server:/export: 57.2 MiB/s, 900 requests/s, as operators have set it');
+    expect(out).toContain('node node-2, 1 stage: 0 B of 8 GiB of memory, 0 of 32 producers');
+    expect(out).toContain('  job llm: weight 3, priority -1, at least 9.5 MiB/s, at most 38.1 MiB/s');
+  });
+
+  it('clears what was set of one thing, or everything', async () => {
+    await startTwo();
+    await control('set', '--source', EXPORT, '--bytes-per-second', '60MB');
+    await control('set', '--job', 'llm', '--weight', '3');
+    expect((await control('set', '--job', 'llm', '--clear')).out).toContain('revision 3');
+    expect(await policyNow()).toMatchObject({ sources: { [EXPORT]: { bytes: 60e6 } }, jobs: {} });
+    expect((await control('set', '--clear')).out).toMatch(/^revision 4, set by \S+: nothing\n$/);
+    expect(await policyNow()).toMatchObject({ sources: {}, jobs: {}, nodes: {} });
+  });
+
+  it('says if nobody has what was named', async () => {
+    await startTwo();
+    const { code, messages } = await control('set', '--job', 'imagnet', '--weight', '2');
+    expect(code).toBe(0);
+    expect(messages).toBe('note: no stage has a job imagnet now; there are: imagenet, llm\n');
+  });
+
+  it.each([
+    [['--job', 'a', '--source', 'b', '--weight', '2'], 'give one of source, job'],
+    [['--weight', '2'], 'name a source, a job or a node'],
+    [['--source', 'a', '--weight', '2'], 'weight is nothing that a source has'],
+    [['--source', 'a'], 'give bytes-per-second or operations-per-second of the source'],
+    [['--source', 'a', '--bytes-per-second', '0'], 'bytes-per-second: expected a size above 0'],
+    [['--source', 'a', '--bytes-per-second', 'much'], 'bytes-per-second: expected'],
+    [['--job', 'a', '--weight', '0'], 'weight: expected a number above 0'],
+    [['--job', 'a', '--weight', '5000'], 'jobs.a.weight'],
+    [['--job', 'a/b', '--weight', '2'], 'jobs.a/b'],
+    [['--node', 'a', '--producers', '1.5'], 'nodes.a.producers'],
+    [['--job', 'a', '--clear', '--weight', '2'], 'clear removes values'],
+  ])('refuses %j', async (args, message) => {
+    const { code, messages } = await control('set', ...args);
+    expect(messages).toContain(message);
+    expect(code).toBe(2);
+    expect(await policyNow()).toBeUndefined();
+  });
+});
+
+describe('tiered top --all', () => {
+  const all = ['top', '--all', '--count', '2'] as const;
+
+  it('shows all jobs again and again', async () => {
+    await startTwo();
+    const { code, out } = await simulated(...all, '--registry', file);
+    expect(code).toBe(0);
+    expect(out.match(/^source server:\/export: 143.1 MiB\/s/gm)).toHaveLength(2);
+    expect(out.match(/^ {2}imagenet +2 +0 +everything +9[\d.]+ MiB\/s/gm)).toHaveLength(2);
+    const lines = (await simulated(...all, '--registry', file, '--json')).out.trim().split('\n');
+    expect(lines.map((line) => (JSON.parse(line) as ControlView).sources)).toHaveLength(2);
+  });
+
+  it('fails where no job is, and for options that do not go together', async () => {
+    const nobody = await tiered(...all, '--registry', file);
+    expect(nobody).toMatchObject({
+      code: 1,
+      messages: expect.stringContaining(`No job is in sqlite:${file}`),
+    });
+    expect(await tiered('top', '--name', 'mine')).toMatchObject({ code: 2 });
+    expect(await tiered(...all, '--directory', directory)).toMatchObject({ code: 2 });
+  });
+});

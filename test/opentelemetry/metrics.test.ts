@@ -1,50 +1,12 @@
 import { metrics } from '@opentelemetry/api';
-import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http';
-import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
-import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
 import { Cluster } from '@tiered/cluster';
 import { MemoryRecords, MemoryRegistry } from '@tiered/cluster/registry';
 import { MemoryDriver, systemClock, type HierarchyStats } from '@tiered/core';
 import { observeCluster, observeHierarchy, observePrefetcher } from '@tiered/opentelemetry';
 import { PlacementHandler, lru } from '@tiered/tiering';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Collector } from './collector.js';
+import { metered, scraped, valuesOf } from './metered.js';
 import { files, hierarchyOver, trainOver } from './training.js';
-
-/** A meter provider that exports to a collector of the test's own when it is told to. */
-async function metered() {
-  const collector = await Collector.open();
-  const exporter = new OTLPMetricExporter({ url: `${collector.url}/v1/metrics` });
-  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 2 ** 30 });
-  const meterProvider = new MeterProvider({ readers: [reader] });
-  onTestFinished(async () => {
-    await meterProvider.shutdown();
-    await collector[Symbol.asyncDispose]();
-  });
-  const collected = async () => {
-    await meterProvider.forceFlush();
-    return collector.metrics;
-  };
-  return { meterProvider, collected };
-}
-
-/** A page of metrics as Prometheus gets it, by an exporter behind a server of the test's own. */
-async function scraped() {
-  const exporter = new PrometheusExporter({ preventServerStart: true });
-  const meterProvider = new MeterProvider({ readers: [exporter] });
-  const server = createServer((request, response) => exporter.getMetricsRequestHandler(request, response));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await once(server.close(), 'close');
-    await meterProvider.shutdown();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/metrics`;
-  return { meterProvider, page: async () => (await fetch(url)).text() };
-}
 
 /** The values of every metric of a hierarchy that says what `stats()` says. */
 function expectedOf(
@@ -104,9 +66,6 @@ function expectedOf(
     'tiered.namespace.size': of([namespace.bytes]),
   };
 }
-
-const valuesOf = (all: Awaited<ReturnType<Awaited<ReturnType<typeof metered>>['collected']>>) =>
-  Object.fromEntries([...all].map(([name, { values }]) => [name, values]));
 
 describe('observeHierarchy', () => {
   it('[N2] gives a collector exactly what the statistics say', async () => {

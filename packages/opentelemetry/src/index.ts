@@ -10,4 +10,12 @@ export {
   type ClusterMetricsOptions,
   type ObservedCluster,
 } from './metrics/cluster.js';
+export {
+  observeControl,
+  type ControlRate,
+  type ControlSeen,
+  type ControlShares,
+  type ControlStage,
+  type ObservedControl,
+} from './metrics/control.js';
 export { observePrefetcher, type PrefetcherMetricsOptions } from './metrics/prefetcher.js';

@@ -134,6 +134,23 @@ export default defineConfig(
     },
   },
   {
+    files: ['packages/tiered/src/control-room/browser/*.js'],
+    languageOptions: {
+      globals: Object.fromEntries(
+        [
+          'document',
+          'EventSource',
+          'fetch',
+          'FormData',
+          'getComputedStyle',
+          'location',
+          'uPlot',
+          'window',
+        ].map((name) => [name, 'readonly']),
+      ),
+    },
+  },
+  {
     rules: {
       ...banGlobals('setTimeout', 'setInterval', 'setImmediate'),
       'no-restricted-syntax': ['error', ...timeSyntax],

@@ -29,6 +29,7 @@ export {
   type S3Request,
 } from './protocol/requests.js';
 export { accessDenied, invalidArgument, noSuchBucket, noSuchKey, S3Error } from './protocol/s3-error.js';
+export { sameText } from './protocol/same-text.js';
 export { element, xmlDocument } from './protocol/xml.js';
 export { bucketLocation, headBucket, listBuckets } from './reads/buckets.js';
 export { listObjects, listObjectsV2 } from './reads/listing.js';

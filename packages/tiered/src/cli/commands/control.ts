@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { CommandHost } from '../host.js';
 import { addAdmitCommand } from './control-admit.js';
+import { addServeCommand } from './control-serve.js';
 import { addSetCommand } from './control-set.js';
 import { addShowCommand } from './control-show.js';
 import { addWhyCommand } from './control-why.js';
@@ -14,5 +15,6 @@ export function controlCommand(host: CommandHost): Command {
   addSetCommand(control, host);
   addWhyCommand(control, host);
   addAdmitCommand(control, host);
+  addServeCommand(control, host);
   return control;
 }

@@ -1,0 +1,36 @@
+import type { Command } from 'commander';
+import { once } from 'node:events';
+import { wholeNumber } from '../arguments.js';
+import type { CommandHost } from '../host.js';
+import { untilInterrupted } from '../interrupt.js';
+import { addControlRegistryOptions, type ControlRegistryOptions } from '../options.js';
+
+/** Adds `tiered control serve`. */
+export function addServeCommand(control: Command, host: CommandHost): void {
+  addControlRegistryOptions(control.command('serve'))
+    .option('--port <n>', 'of 127.0.0.1; default: one that is free', wholeNumber, 0)
+    .option('--allow-set', 'the page may change what "tiered control set" changes')
+    .description(
+      'Serves a page with live charts of all jobs and sources, to this machine only; its address has a token, and is a secret',
+    )
+    .action((options: ServeOptions) => serve(host, options));
+}
+
+interface ServeOptions extends ControlRegistryOptions {
+  readonly port: number;
+  readonly allowSet?: boolean;
+}
+
+/** Serves the page until a signal ends it. */
+async function serve(host: CommandHost, options: ServeOptions): Promise<void> {
+  const { withControlRegistry } = await import('../shared/control-registry.js');
+  const { serveControlRoom } = await import('../../control-room/serve.js');
+  const { port, allowSet } = options;
+  await withControlRegistry(host, options, (registry) =>
+    untilInterrupted(host.clock, async (signal) => {
+      await using room = await serveControlRoom({ registry, clock: host.clock, port, allowSet });
+      host.write(`${room.url}\n`);
+      if (!signal.aborted) await once(signal, 'abort');
+    }),
+  );
+}

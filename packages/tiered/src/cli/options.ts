@@ -121,6 +121,7 @@ export function addSessionOption(command: Command): Command {
 
 /** Where jobs meet that share sources. */
 export interface ControlRegistryOptions {
+  readonly config?: string;
   readonly registry?: string;
   readonly name?: string;
 }
@@ -128,6 +129,7 @@ export interface ControlRegistryOptions {
 /** Adds the options that say where jobs meet. */
 export function addControlRegistryOptions(command: Command): Command {
   return command
+    .option('-c, --config <file>', 'a configuration whose section "control" says where jobs meet')
     .option(
       '--registry <place>',
       'where jobs meet: the file of a registry, or nats://host:4222; default: a file of this user',

@@ -1,6 +1,6 @@
 import { SqliteRegistry } from '@tiered/cluster/registry';
 import { look } from '@tiered/control';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -45,7 +45,9 @@ describe('tiered control show', () => {
     const [headline, head, imagenet, llm, ...rest] = out.split('\n');
     expect(headline).toBe('source server:/export: 143.1 MiB/s, as its jobs say');
     expect(head).toMatch(/^ {2}job +weight +priority +wants +gets +uses +requests +waits +stall +stages$/);
-    expect(imagenet).toMatch(/^ {2}imagenet +2 +0 +everything +9[\d.]+ MiB\/s +38.1 MiB\/s +400\/s +50 % +25 % +1$/);
+    expect(imagenet).toMatch(
+      /^ {2}imagenet +2 +0 +everything +9[\d.]+ MiB\/s +38.1 MiB\/s +400\/s +50 % +25 % +1$/,
+    );
     expect(llm).toMatch(/^ {2}llm +1 +0 +everything +4[\d.]+ MiB\/s +76.3 MiB\/s +800\/s +75 % +100 % +2$/);
     expect(rest).toEqual(['operators have set nothing', '']);
   });
@@ -96,6 +98,24 @@ describe('tiered control show', () => {
     expect((await tiered('control', 'show')).out).toContain(`No job is in sqlite:${own}/control.db`);
     expect((await tiered('control', 'show', '--name', 'mine')).out).toContain(`${own}/mine.db`);
     expect(await control('show', '--name', 'mine')).toMatchObject({ code: 2 });
+  });
+});
+
+describe('the configuration of a job', () => {
+  it('says where it meets the others', async () => {
+    const config = path.join(directory, 'tiers.json');
+    const source = { driver: 'fs', root: directory };
+    const shared = { job: 'imagenet', registry: { sqlite: 'control.db' } };
+    await writeFile(config, JSON.stringify({ source, control: shared }));
+    await startTwo();
+    const { out } = await control('show');
+    expect(await tiered('control', 'show', '-c', config)).toMatchObject({ code: 0, out });
+    expect((await tiered('top', config, '--all', '--count', '1')).out).toContain('source server:/export');
+    const both = await control('show', '--config', config);
+    expect(both).toMatchObject({ code: 2, messages: expect.stringContaining('not both') });
+    await writeFile(config, JSON.stringify({ source }));
+    const none = await tiered('control', 'why', 'imagenet', '-c', config);
+    expect(none).toMatchObject({ code: 2, messages: expect.stringContaining('no section "control"') });
   });
 });
 

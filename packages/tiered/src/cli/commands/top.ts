@@ -61,13 +61,10 @@ async function top(host: CommandHost, config: string | undefined, options: TopOp
 
 /** Shows what all jobs do to what they share. */
 async function topOfAll(host: CommandHost, config: string | undefined, options: TopOptions): Promise<void> {
-  if ((config ?? options.directory) !== undefined)
-    throw new TieredError(
-      'TIERED_CONFIG_INVALID',
-      'top: --all watches no single process; leave the rest out',
-    );
+  if (options.directory !== undefined)
+    throw new TieredError('TIERED_CONFIG_INVALID', 'top: --directory does not go with --all');
   const { drawJobs } = await import('../shared/draw-jobs.js');
-  await drawJobs(host, options);
+  await drawJobs(host, { ...options, ...(config !== undefined && { config }) });
 }
 
 async function directoryOf(

@@ -41,6 +41,14 @@ describeShim('tiered run as a job', () => {
     expect(running.out()).toContain(`${bytes}\n`);
   });
 
+  it('says that programs read a directory past the share, where they have no root', async () => {
+    const { source } = makeDataset(KEYS);
+    const told = ['run', source, '--tier', 'ram:8MiB', '--job', 'resnet'];
+    const running = tieredIn({ XDG_RUNTIME_DIR: temporaryDirectory() }, ...told, '--', 'true');
+    expect(await running.ended).toBe(0);
+    expect(running.messages()).toContain('past the share of the job; below --root PATH they do not');
+  });
+
   it('refuses a weight of no job, and a job beside a daemon that has its own', async () => {
     const { source } = makeDataset(KEYS);
     const options = [source, '--tier', 'ram:8MiB', '--weight', '2'];

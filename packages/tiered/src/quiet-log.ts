@@ -14,7 +14,7 @@ export interface LogTargets {
 }
 
 /** Tells a line, if it is to be told; `what` is the same for lines that say the same. */
-export type Tell = (what: string, line: string, to: LogTargets['note']) => void;
+type Tell = (what: string, line: string, to: LogTargets['note']) => void;
 
 /**
  * Tells of what happens again and again: not the same for a while, and no more than a few lines in that time.

@@ -92,6 +92,9 @@ describe('jobs that a configuration names', () => {
     const control = controlOf(dataset);
     const own = () => control.view().seen.stages.find(({ id }) => id === control.shares().id);
     expect(own()?.memory).toBeUndefined();
+    // One that cannot be made is followed by nobody.
+    const resume = { version: 2 } as never;
+    expect(() => dataset.epochs({ producers: 7, resume })).toThrow('resume');
     const loader = await dataset.loader({
       format: rawRecords({ recordBytes: BYTES }),
       batchSize: 4,

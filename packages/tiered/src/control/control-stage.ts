@@ -67,22 +67,27 @@ export class ControlStage implements AsyncDisposable {
   }
 
   /**
-   * Options of a prefetcher, with a staging buffer that the stage follows: it says what the consumers could
+   * Makes what reads ahead, with a staging buffer that the stage follows: it says what the consumers could
    * use, and keeps to the share of the node. A buffer that was given is followed until the stage is closed.
    */
-  followed<Options extends BufferOptions>(options: Options): Options {
+  followed<Options extends BufferOptions, Reader>(
+    options: Options,
+    make: (options: Options) => Reader,
+  ): Reader {
     const { control } = this;
-    if (control === undefined) return options;
+    if (control === undefined) return make(options);
     const { staging, memory, producers, concurrency, autotuner, debug, ...others } = options;
     if (staging !== undefined) {
+      const reader = make(options);
       control.followBuffer(staging);
-      return options;
+      return reader;
     }
     const { clock } = options;
     const buffer = new StagingBuffer({ memory, producers, concurrency, autotuner, debug, clock });
+    const reader = make({ ...others, staging: buffer } as BufferOptions as Options);
     const stop = control.followBuffer(buffer);
     buffer.on('rested', stop);
-    return { ...others, staging: buffer } as BufferOptions as Options;
+    return reader;
   }
 
   /** Leaves the others, which have its share at once. Idempotent. */

@@ -168,7 +168,8 @@ export class Dataset implements AsyncDisposable {
       ? shuffledSequence(keys, { seed, epochs })
       : listSequence(keys, { epochs });
     const told = { clock: this.#clock, ...withDefaults(this.#settings, rest) };
-    const prefetcher = new Prefetcher(this.hierarchy, sequence, this.#stage?.followed(told) ?? told);
+    const make = (given: PrefetcherOptions) => new Prefetcher(this.hierarchy, sequence, given);
+    const prefetcher = this.#stage?.followed(told, make) ?? make(told);
     this.#latest = prefetcher;
     return this.#toClose(prefetcher);
   }

@@ -85,12 +85,10 @@ export async function loaderOf<S, T, C>(
       onProgress?.(so);
     },
   }).finally(() => bar?.stop());
+  const make = (prefetch: DataLoaderOptions['prefetch']) =>
+    new DataLoader<S, T, C>(samples, { ...rest, clairvoyant: plan, prefetch });
   const prefetch = { clock, ...rest.prefetch };
-  return new DataLoader<S, T, C>(samples, {
-    ...rest,
-    clairvoyant: plan,
-    prefetch: stage?.followed(prefetch) ?? prefetch,
-  });
+  return stage?.followed(prefetch, make) ?? make(prefetch);
 }
 
 function clairvoyantWith(

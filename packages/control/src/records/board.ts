@@ -127,6 +127,8 @@ export interface BoardParts {
  * So many stages are looked at in the time of a record; more make all of them slower, and the registry not.
  */
 const STAGES_AT_ONCE = 200;
+/** A record is put so often until it would expire, so that a put that fails is not the end of it. */
+const PUTS_PER_TTL = 3;
 
 /**
  * The place of a stage in the registry: it puts its record each half second, and looks at those of all. What
@@ -140,9 +142,12 @@ export class Board {
   #policy: SetPolicy | undefined;
   #policyPutAt = -Infinity;
   #stages = 1;
+  /** That the last record lives. */
+  #ttlMs: number;
 
   constructor(parts: BoardParts) {
     this.#parts = parts;
+    this.#ttlMs = parts.ttlMs;
   }
 
   /**
@@ -165,10 +170,11 @@ export class Board {
   }
 
   async #run(): Promise<void> {
-    const { clock, everyMs, onLost } = this.#parts;
+    const { clock, onLost } = this.#parts;
     const { signal } = this.#ended;
     while (!signal.aborted) {
-      const ms = everyMs * Math.max(1, this.#stages / STAGES_AT_ONCE);
+      // Before the record expires that is there.
+      const ms = Math.min(this.#everyMs, this.#ttlMs / PUTS_PER_TTL);
       await clock.sleep(ms, signal, { background: true }).catch(() => undefined);
       if (signal.aborted) return;
       try {
@@ -183,10 +189,12 @@ export class Board {
   }
 
   async #exchange(signal: AbortSignal | undefined): Promise<void> {
-    const { registry, id, ttlMs, report, onLook } = this.#parts;
+    const { registry, id, ttlMs: least, report, onLook } = this.#parts;
     const record = report();
+    const ttlMs = Math.min(registry.longestTtlMs, Math.max(least, Math.ceil(this.#everyMs * PUTS_PER_TTL)));
     if (!(await registry.put({ slot: this.#slot, owner: id, record }, { ttlMs, signal })))
       throw configError('registry', 'one that keeps records of stages', registry.name);
+    this.#ttlMs = ttlMs;
     const entries = await registry.all({ signal });
     const others = stagesIn(entries).filter((stage) => stage.id !== id);
     const stages = [...others, { ...record, id }];
@@ -209,6 +217,11 @@ export class Board {
     if (!isLost && clock.now() < this.#policyPutAt + ttlMs / 3) return;
     await registry.put(this.#policy.entry, { ttlMs, signal });
     this.#policyPutAt = clock.now();
+  }
+
+  /** Milliseconds between two looks, as far as records live so long. */
+  get #everyMs(): number {
+    return this.#parts.everyMs * Math.max(1, this.#stages / STAGES_AT_ONCE);
   }
 
   get #slot(): string {

@@ -94,6 +94,12 @@ describe('what a stage could use', () => {
     expect(lookAt(known).wanted.bytes).toBeCloseTo(12_600);
   });
 
+  it('is that too, if it began beside others, whose use does not count in full at first', () => {
+    const begun = times(4, { bytes: 6_000, requestMs: 20, starved: 1 });
+    const full = times(4, { bytes: 6_000, requestMs: 20, starved: 1, isFull: true });
+    expect(lookAt([...begun, ...full]).wanted.bytes).toBe(Infinity);
+  });
+
   it('falls within two seconds to what a stage uses that has stopped', () => {
     const { used, wanted } = lookAt([
       ...times(8, { bytes: 5_000, starved: 0 }),

@@ -90,9 +90,11 @@ export class Demand {
     const waits = part(counts.waitedMs - last.counts.waitedMs, now.at - last.at);
     const requestMs = requestMsBetween(last, now);
     this.#bestMs = Math.min(this.#bestMs * FORGETS, requestMs ?? Infinity);
-    this.#looksAtEase = isSaturated || requestMs === undefined ? 0 : this.#looksAtEase + 1;
-    if (this.#looksAtEase >= LOOKS_AT_EASE) this.#isBestKnown = true;
     const isNew = this.#begunAt !== undefined && now.at - this.#begunAt < WINDOW_MS;
+    // What stages use that begin together counts in full once it has lasted for two seconds.
+    const isAtEase = !isNew && !isSaturated && requestMs !== undefined;
+    this.#looksAtEase = isAtEase ? this.#looksAtEase + 1 : 0;
+    if (this.#looksAtEase >= LOOKS_AT_EASE) this.#isBestKnown = true;
     const longer = requestMs === undefined ? 1 : this.#isBestKnown ? requestMs / this.#bestMs : Infinity;
     const faster = fasterBetween(before, now);
     const times = isNew ? Infinity : waits > IS_BOUND ? faster : Math.min(longer, faster);

@@ -74,13 +74,14 @@ describe('what a stage could use', () => {
   });
 
   it('is what its few requests would bring without those of others before them', () => {
-    const alone = times(4, { bytes: 60_000, requestMs: 2, starved: 0.9 });
-    const behind = times(8, { bytes: 6_000, requestMs: 20, starved: 0.99 });
+    const alone = times(8, { bytes: 60_000, requestMs: 2, starved: 0.9 });
+    const queued = { bytes: 6_000, requestMs: 20, isFull: true };
+    const behind = times(8, { ...queued, starved: 0.99 });
     const { used, wanted } = lookAt([...alone, ...behind]);
     expect(used.bytes).toBeCloseTo(12_000);
     expect(wanted.bytes / used.bytes).toBeGreaterThan(9);
     // Its consumers would not take as much.
-    const content = lookAt([...alone, ...times(8, { bytes: 6_000, requestMs: 20, starved: 0.2 })]);
+    const content = lookAt([...alone, ...times(8, { ...queued, starved: 0.2 })]);
     expect(content.wanted.bytes).toBeCloseTo(12_000 / 0.8);
   });
 
@@ -98,6 +99,18 @@ describe('what a stage could use', () => {
     const begun = times(4, { bytes: 6_000, requestMs: 20, starved: 1 });
     const full = times(4, { bytes: 6_000, requestMs: 20, starved: 1, isFull: true });
     expect(lookAt([...begun, ...full]).wanted.bytes).toBe(Infinity);
+  });
+
+  it('counts in full from the first request on, however long the stage was there before', () => {
+    const { used } = lookAt([...times(4, { bytes: 0 }), ...times(2, { bytes: 5_000 })]);
+    expect(used.bytes).toBe(10_000);
+  });
+
+  it('is what it uses if the source is slower than it was, and nobody makes it so', () => {
+    const before = times(8, { bytes: 6_000, requestMs: 10, starved: 1 });
+    const slower = { bytes: 6_000, requestMs: 20, starved: 1 };
+    expect(lookAt([...before, ...times(2, slower)]).wanted.bytes).toBeGreaterThan(20_000);
+    expect(lookAt([...before, ...times(16, slower)]).wanted.bytes).toBeCloseTo(12_600);
   });
 
   it('falls within two seconds to what a stage uses that has stopped', () => {

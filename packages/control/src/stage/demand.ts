@@ -14,6 +14,10 @@ const IS_BOUND = 0.5;
 const MOST_STARVED = 0.98;
 /** What was best is forgotten by so much at each look, since a source may be another one an hour later. */
 const FORGETS = 1.001;
+/** Where no queue holds requests up, they take longer because the source or the machine does. */
+const FORGETS_AT_EASE = 1.05;
+/** Milliseconds after which all stages that have begun together have said what they use. */
+const UNSEEN_MS = 1000;
 /** Fewer, and a queue may still be there, or others may not have said yet what they use. */
 const LOOKS_AT_EASE = 4;
 
@@ -83,18 +87,23 @@ export class Demand {
     const now = { at: this.#clock.now(), counts, consumed };
     const last = this.#moments.at(-1) ?? now;
     this.#moments.push(now);
+    if (counts.operations > 0 && this.#begunAt === undefined) {
+      this.#begunAt = last.at;
+      // Else what it uses would count less for two seconds, as it did nothing before.
+      this.#moments.splice(0, this.#moments.length - 1);
+    }
     while ((this.#moments[1]?.at ?? Infinity) <= now.at - WINDOW_MS) this.#moments.shift();
     const before = this.#moments[0] ?? now;
-    if (counts.operations > 0) this.#begunAt ??= last.at;
     const used = rateBetween(before, now);
     const waits = part(counts.waitedMs - last.counts.waitedMs, now.at - last.at);
     const requestMs = requestMsBetween(last, now);
-    this.#bestMs = Math.min(this.#bestMs * FORGETS, requestMs ?? Infinity);
-    const isNew = this.#begunAt !== undefined && now.at - this.#begunAt < WINDOW_MS;
-    // What stages use that begin together counts in full once it has lasted for two seconds.
-    const isAtEase = !isNew && !isSaturated && requestMs !== undefined;
+    const age = this.#begunAt === undefined ? Infinity : now.at - this.#begunAt;
+    const isNew = age < WINDOW_MS;
+    const isAtEase = age > UNSEEN_MS && !isSaturated && requestMs !== undefined;
     this.#looksAtEase = isAtEase ? this.#looksAtEase + 1 : 0;
     if (this.#looksAtEase >= LOOKS_AT_EASE) this.#isBestKnown = true;
+    const forgets = this.#looksAtEase >= LOOKS_AT_EASE ? FORGETS_AT_EASE : FORGETS;
+    this.#bestMs = Math.min(this.#bestMs * forgets, requestMs ?? Infinity);
     const longer = requestMs === undefined ? 1 : this.#isBestKnown ? requestMs / this.#bestMs : Infinity;
     const faster = fasterBetween(before, now);
     const times = isNew ? Infinity : waits > IS_BOUND ? faster : Math.min(longer, faster);

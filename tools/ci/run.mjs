@@ -18,6 +18,7 @@ const BENCHES = [
   'interpose',
   'gateway',
   'cluster',
+  'control',
   'simulator',
 ];
 

@@ -1,0 +1,103 @@
+import { fileURLToPath } from 'node:url';
+import { LineProcess } from '../../tools/processes/line-process.js';
+import { SOURCES } from '../lib/from-sources.js';
+
+/** What a job reads, and how. */
+export interface JobTask {
+  readonly job: string;
+  /** Where the source is mounted. */
+  readonly directory: string;
+  /** Requests at a time. */
+  readonly producers: number;
+  /** What it trains on in a second; null for no training. */
+  readonly computeBytesPerSecond: number | null;
+  /** Undefined: it reads until it is closed. */
+  readonly epochs?: number | undefined;
+  /** Bytes of RAM for copies. 0: it keeps nothing. */
+  readonly quota: number;
+  /** Undefined: it reads from the source as fast as it can. */
+  readonly control?: JobControl | undefined;
+}
+
+/** How a job shares the source. */
+export interface JobControl {
+  /** The file of the registry. */
+  readonly registry: string;
+  readonly weight: number;
+  /** What the source gives in a second; undefined: jobs measure it. */
+  readonly budget: number | undefined;
+}
+
+/** What a job has done until now, by its own clock. */
+export interface JobCounts {
+  readonly atMs: number;
+  /** Bytes that its consumer has taken. */
+  readonly bytes: number;
+  /** Of all its threads. */
+  readonly cpuMs: number;
+  /** At the source. */
+  readonly requests: number;
+  /** Milliseconds that they took, summed. */
+  readonly requestMs: number;
+}
+
+type Line = { readonly open: JobTask } | 'begin' | 'counts' | 'finish' | 'close';
+
+const PROGRAM = fileURLToPath(new URL('job-process.ts', import.meta.url));
+
+/** A job in a process of its own. It can be opened again when it was closed. */
+export class Job implements AsyncDisposable {
+  readonly #process: LineProcess;
+
+  static async start(): Promise<Job> {
+    return new Job(await LineProcess.start({ command: process.execPath, arguments: [...SOURCES, PROGRAM] }));
+  }
+
+  private constructor(started: LineProcess) {
+    this.#process = started;
+  }
+
+  /** Joins the others, and opens the source. */
+  async open(task: JobTask): Promise<void> {
+    await this.#ask({ open: task });
+  }
+
+  /** Begins to read. */
+  async begin(): Promise<void> {
+    await this.#ask('begin');
+  }
+
+  async counts(): Promise<JobCounts> {
+    return (await this.#ask('counts')) as JobCounts;
+  }
+
+  /** Resolves to the seconds of each epoch once all have been read. */
+  async finish(): Promise<readonly number[]> {
+    return (await this.#ask('finish')) as number[];
+  }
+
+  /** Ends the reading, and leaves the others. */
+  async close(): Promise<void> {
+    await this.#ask('close');
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#process.close();
+  }
+
+  async #ask(line: Line): Promise<unknown> {
+    return JSON.parse(await this.#process.ask(JSON.stringify(line)));
+  }
+}
+
+/** Starts so many jobs, which have loaded everything. */
+export async function startJobs(count: number): Promise<{ readonly list: readonly Job[] } & AsyncDisposable> {
+  const list = await Promise.all(Array.from({ length: count }, () => Job.start()));
+  await Promise.all(list.map((job) => job.counts()));
+  return {
+    list,
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(list.map((job) => job[Symbol.asyncDispose]()));
+    },
+  };
+}

@@ -20,7 +20,7 @@ export interface Alone {
 }
 
 /** The weighted max-min share of each job, in bytes a second. */
-export function fairShares(jobs: readonly JobOf[], { most, by }: Alone): number[] {
+function fairShares(jobs: readonly JobOf[], { most, by }: Alone): number[] {
   const claims = jobs.map(({ producers, weight = 1, computeBytesPerSecond = Infinity }) => ({
     ...{ weight, atLeast: 0, atMost: Infinity, priority: 0 },
     wanted: Math.min(computeBytesPerSecond, by.get(producers) ?? Infinity),

@@ -5,23 +5,24 @@ import type { StorageDriver } from '@tiered/core/driver';
 import type { StagingBuffer } from '@tiered/prefetch';
 import {
   assertName,
+  boundRecord,
   checkedOptions,
-  rateRecord,
   type CheckedOptions,
   type ControlOptions,
   type RateOptions,
 } from './options.js';
 import { Board, type Seen } from './records/board.js';
-import type { StageRecord } from './records/stage-record.js';
+import type { Stage, StageRecord } from './records/stage-record.js';
 import { decide, guaranteedOf, isSaturated, shareOf, type Decision } from './shares/decide.js';
-import type { Rate } from './shares/rate.js';
+import { own } from './shares/own.js';
+import { combined, type Rate } from './shares/rate.js';
 import { Followed } from './stage/followed.js';
 import { StageSource } from './stage/stage-source.js';
 
 /** Milliseconds between two records of a stage. A put costs a registry about a millisecond. */
 const EVERY_MS = 500;
 /** A record has all sources, and a registry keeps small ones. */
-const MOST_SOURCES = 16;
+const MOST_SOURCES = 8;
 
 /** What a control tells of. */
 export interface ControlEvents {
@@ -121,7 +122,7 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
    * Puts a source behind the stage's share of it. Give the result to the hierarchy in place of the driver;
    * with a cluster, put it below: `cluster.source(control.source(driver))`, since peers are no source.
    * Until the first look at the others it has what it would have if it wanted everything.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for a name or a budget that cannot be, and for more than 16
+   * @throws TieredError `TIERED_CONFIG_INVALID` for a name or a budget that cannot be, and for more than 8
    * sources.
    */
   source(
@@ -133,7 +134,7 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
     assertName('name', name);
     if (this.#sources.size === MOST_SOURCES)
       throw configError('source', `at most ${MOST_SOURCES} of them`, name);
-    const source = new StageSource(name, rateRecord('budget', budget), this.#options.clock);
+    const source = new StageSource(name, boundRecord('budget', budget), this.#options.clock);
     this.#sources.set(name, source);
     this.#begin(source);
     return source.around(driver);
@@ -193,15 +194,14 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
   }
 
   async #close(): Promise<void> {
-    await this.#board.leave();
     for (const source of this.#sources.values()) source.free();
     this.#followed.clear();
+    await this.#board.leave();
   }
 
   #report(): StageRecord {
     const { job, node, terms } = this.#options;
-    const consumed = this.#followed.consumed();
-    const { memory, producers, stall, tiers } = this.#followed.report();
+    const { consumed, memory, producers, stall, tiers } = this.#followed.look();
     // While the registry is lost, nobody knows what the others use.
     const isFull = (name: string) => this.#lostAt !== undefined || isSaturated(this.#decision, name);
     return {
@@ -221,39 +221,59 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
     };
   }
 
-  /** Others do not know yet that the stage reads from it. */
+  /**
+   * All stages, with this one as a reader of a source. Others may not know yet that it is: then it could use
+   * everything, as far as anybody knows.
+   */
+  #stagesAt({ name, unknown }: StageSource): readonly Stage[] {
+    return this.#seen.stages.map((stage) =>
+      stage.id !== this.#id || own(stage.sources, name) !== undefined
+        ? stage
+        : { ...stage, sources: { ...stage.sources, [name]: unknown } },
+    );
+  }
+
   #begin(source: StageSource): void {
-    const others = this.#seen.stages.filter(({ id }) => id !== this.#id);
-    const own = this.#seen.stages.find(({ id }) => id === this.#id);
-    if (own === undefined) return;
-    const stages = [...others, { ...own, sources: { ...own.sources, [source.name]: source.unknown } }];
-    source.follow(shareOf(decide(stages, this.#seen.policy), this.#id, source.name));
+    if (this.#closed !== undefined) return;
+    const decision = decide(this.#stagesAt(source), this.#seen.policy);
+    source.follow(shareOf(decision, this.#id, source.name));
   }
 
   #needs(): number | undefined {
     if (this.#finish === undefined) return undefined;
     const seconds = (this.#finish.at - this.#options.clock.now()) / 1000;
-    // Too late already: it can only hurry.
-    return Math.max(0, this.#finish.remainingBytes()) / Math.max(1, seconds);
+    const bytes = this.#finish.remainingBytes();
+    // What is not known is not promised. A time that is over already can only be hurried to.
+    return bytes > 0 && bytes < Infinity ? bytes / Math.max(1, seconds) : undefined;
   }
 
   #looked(seen: Seen): void {
+    // An exchange that was under way when the stage left.
+    if (this.#closed !== undefined) return;
     if (this.#lostAt !== undefined) this.emit('registryFound');
     this.#lostAt = undefined;
     for (const source of this.#sources.values()) source.learn(seen.stages);
     this.#seen = seen;
     this.#decision = decide(seen.stages, seen.policy);
-    for (const [name, source] of this.#sources) source.follow(shareOf(this.#decision, this.#id, name));
+    for (const source of this.#sources.values()) {
+      if (this.#decision.sources.get(source.name)?.jobs.some(({ stages }) => stages.has(this.#id)) === true)
+        source.follow(shareOf(this.#decision, this.#id, source.name));
+      else this.#begin(source);
+    }
     this.#followed.bound(this.#decision.nodes.get(this.#id));
     this.emit('decided', this.view());
   }
 
   #lost(error: unknown): void {
+    if (this.#closed !== undefined) return;
     const now = this.#options.clock.now();
     if (this.#lostAt === undefined) this.emit('registryLost', { error });
     this.#lostAt ??= now;
-    if (now - this.#lostAt < this.#options.keepMs) return;
-    const { stages, policy } = this.#seen;
-    for (const [name, source] of this.#sources) source.follow(guaranteedOf(this.#id, name, stages, policy));
+    const isKept = now - this.#lostAt < this.#options.keepMs;
+    for (const source of this.#sources.values()) {
+      const sure = guaranteedOf(this.#id, source.name, this.#stagesAt(source), this.#seen.policy);
+      // A stage that did not read has left its share to others, and cannot take it back.
+      source.follow(isKept ? combined(Math.max, source.share, sure) : sure);
+    }
   }
 }

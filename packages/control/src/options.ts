@@ -82,7 +82,7 @@ export function checkedOptions(options: ControlOptions): CheckedOptions {
     weight,
     priority,
     atLeast: rateRecord('atLeast', options.atLeast),
-    atMost: rateRecord('atMost', options.atMost),
+    atMost: boundRecord('atMost', options.atMost),
   };
   const { node = os.hostname(), clock = systemClock } = options;
   assertName('node', node);
@@ -100,10 +100,21 @@ function assertTerm(field: 'weight' | 'priority', value: unknown, expected: stri
 }
 
 /**
+ * A bound as records have it.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that names the field, also for 0, which would end all reads.
+ */
+export function boundRecord(field: string, rate: RateOptions | undefined): RateRecord | undefined {
+  const record = rateRecord(field, rate);
+  if (record?.bytes === 0) throw configError(`${field}.bytesPerSecond`, 'more than 0', 0);
+  if (record?.operations === 0) throw configError(`${field}.operationsPerSecond`, 'more than 0', 0);
+  return record;
+}
+
+/**
  * A rate as records have it.
  * @throws TieredError `TIERED_CONFIG_INVALID` that names the field.
  */
-export function rateRecord(field: string, rate: RateOptions | undefined): RateRecord | undefined {
+function rateRecord(field: string, rate: RateOptions | undefined): RateRecord | undefined {
   if (rate === undefined) return undefined;
   const { bytesPerSecond, operationsPerSecond: operations } = rate;
   const bytes =

@@ -70,6 +70,29 @@ describe('what operators set', () => {
     expect(Object.keys(policy?.jobs ?? {})).toHaveLength(5);
   });
 
+  it('[U6] is not taken for set if a later revision holds', async () => {
+    const { registry } = await makeWorld();
+    const [late, other] = [await registry(), await registry()];
+    await setPolicy(other, budget(1), { owner: 'first' });
+    let hasSet = false;
+    // While the one decides, another one sets two more.
+    const slow = new BriefRegistryOf(late);
+    const put = slow.put;
+    slow.put = async (entry, options) => {
+      if (!hasSet) {
+        hasSet = true;
+        for (const bytes of [2, 3]) await setPolicy(other, budget(bytes), { owner: `other-${bytes}` });
+      }
+      return put(entry, options);
+    };
+    const set = await setPolicy(slow, (policy) => ({ ...policy, jobs: { a: { weight: 2 } } }), {
+      owner: 'late',
+    });
+    expect((await look(other)).policy).toEqual(set);
+    expect(set).toMatchObject({ sources: { nfs: { bytes: 3 } }, jobs: { a: { weight: 2 } } });
+    expect(await other.all()).toHaveLength(1);
+  });
+
   it('[U6] is refused, with the field named, if it cannot be', async () => {
     const { registry } = await makeWorld();
     const own = await registry();
@@ -163,6 +186,11 @@ describe('the stages of a registry', () => {
     });
     await put('policy.7', { v: 1, kind: 'policy', revision: 8, sources: {}, jobs: {}, nodes: {} });
     await put('policy.8', 'nothing');
+    const bare = { v: 1, kind: 'stage', job: 'x', node: 'n', terms: {}, sources: {}, tiers: {} };
+    await put('stage.endless', { ...bare, needs: 1e308 });
+    await put('stage.prototype', { ...bare, job: '__proto__' });
+    const nothing = { wanted: {}, used: { bytes: 1, operations: 1 }, waits: 0, budget: { bytes: 0 } };
+    await put('stage.closed', { ...bare, sources: { nfs: nothing } });
     await clock.advance(1_000);
     expect(control.view().seen.stages.map(({ job }) => job)).toEqual(['a']);
     expect(control.view().seen.policy).toBeUndefined();

@@ -134,6 +134,44 @@ describe('the shares of all', () => {
     ]);
   });
 
+  it('[U2] let a stage read that wanted nothing a moment ago, whatever the others take', () => {
+    const stages = [stage('idle', { bytes: 0, operations: 0 }), stage('greedy', {})];
+    const [idle = 0, greedy = 0] = bytesOf(stages, gives(1000));
+    expect(idle).toBe(5);
+    expect(greedy).toBeGreaterThan(990);
+  });
+
+  it('go to the stages of a job that read, and not to its idle ones', () => {
+    const idle = Array.from({ length: 7 }, () => stage('many', { bytes: 0, operations: 0 }));
+    const used = { bytes: 100_000, operations: 1 };
+    const stages = [stage('many', { used }), ...idle, stage('other', { used })];
+    const [reads = 0] = bytesOf(stages, gives(150e6, 1500));
+    expect(reads).toBeGreaterThan(74e6);
+  });
+
+  it('[U7] are of names that objects seem to have already, too', () => {
+    const report = { wanted: {}, used: { bytes: 1, operations: 1 }, waits: 0 };
+    const named = {
+      ...stage('constructor', {}, { node: 'valueOf' }),
+      sources: { constructor: report, toString: report },
+    };
+    const set = policy({ sources: { constructor: { bytes: 100 } } });
+    const decision = decide([named, stage('a', {})], set);
+    expect(shareOf(decision, named.id, 'constructor').bytes).toBe(100);
+    expect(shareOf(decision, named.id, 'toString').bytes).toBe(Infinity);
+    expect(decision.nodes.get(named.id)?.memory).toBe(Infinity);
+  });
+
+  it('[U2] leave something to others, whatever is guaranteed', () => {
+    const most = { atLeast: { bytes: 1e15 } };
+    const stages = [
+      stage('a', {}, { terms: most }),
+      stage('b', {}, { terms: most, needs: 1e15 }),
+      stage('c', {}),
+    ];
+    expect(bytesOf(stages, gives(90))).toEqual([40, 40, 9]);
+  });
+
   it('say what a stage can count on, whatever the others want', () => {
     const stages = [stage('a', { bytes: 10 }), stage('b', { bytes: 10 }, { terms: { weight: 3 } })];
     const [a] = stages;

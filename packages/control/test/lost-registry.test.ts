@@ -77,6 +77,32 @@ describe('a stage whose registry is lost', () => {
     await heavy.close();
   });
 
+  it('may read at once what it can count on, though it read nothing before', async () => {
+    const { clock, records, registries, light, heavy } = await makeWorld();
+    const greedy = { wanted: {}, used: { bytes: 190_000, operations: 10 }, waits: 1 };
+    const record = {
+      v: 1,
+      kind: 'stage',
+      job: 'greedy',
+      node: 'n',
+      terms: {},
+      sources: { nfs: greedy },
+      tiers: {},
+    };
+    records.put({ slot: 'stage.greedy', owner: 'greedy', record, until: Infinity });
+    await clock.advance(1_000);
+    expect(shareOf(light)).toBe(0);
+    for (const registry of registries) registry.isLost = true;
+    await clock.advance(1_000);
+    expect(shareOf(light)).toBe(39);
+    // A source that nobody has heard of is shared as well.
+    light.source(new MemoryDriver(), { name: 'other', budget: { bytesPerSecond: 1000 } });
+    await clock.advance(20_000);
+    expect(light.shares().sources['other']?.bytes).toBe(1000);
+    await light.close();
+    await heavy.close();
+  });
+
   it('cannot join', async () => {
     const clock = new ManualClock(ticked);
     const registry = new LosableRegistry(new MemoryRecords(clock));
@@ -103,6 +129,29 @@ describe('what a stage bounds', () => {
     await heavy.close();
     expect([clock.sleeping, clock.sleepingInBackground]).toEqual([0, 0]);
     await driver.close();
+  });
+
+  it('is free at once, whatever the registry does at close', async () => {
+    const clock = new ManualClock(ticked);
+    const registry = new MemoryRegistry(new MemoryRecords(clock));
+    const control = await Control.join({ registry, job: 'a', clock });
+    control.source(new MemoryDriver(), { name: 'nfs', budget: { bytesPerSecond: 1000 } });
+    registry.leave = () => new Promise<void>((resolve) => void clock.sleep(5_000).then(resolve));
+    registry.close = () => Promise.reject(new Error('stuck'));
+    const closing = control.close();
+    expect(shareOf(control)).toBe(Infinity);
+    control.source(new MemoryDriver(), { name: 'late', budget: { bytesPerSecond: 1000 } });
+    await clock.advance(5_000);
+    await expect(closing).rejects.toThrow('stuck');
+    expect(control.shares().sources['late']?.bytes).toBe(Infinity);
+  });
+
+  it('needs a budget of more than nothing', async () => {
+    const { light, heavy } = await makeWorld();
+    for (const budget of [{ bytesPerSecond: 0 }, { operationsPerSecond: 0 }])
+      expect(() => light.source(new MemoryDriver(), { name: 'none', budget })).toThrow(/more than 0/);
+    await light.close();
+    await heavy.close();
   });
 
   it('are buffers that it follows: their part of the share of the node, and none of it afterwards', async () => {

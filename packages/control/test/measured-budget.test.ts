@@ -31,7 +31,7 @@ function runOf(halves: number, wanted: number, capacityAt: (half: number) => num
   const [given, requestMs]: [number[], number[]] = [[], []];
   for (let half = 0; half < halves; half++) {
     const asked = Math.min(wanted, budget.bytes ?? Infinity);
-    const load = source.half(asked, capacityAt(half));
+    const load = { ...source.half(asked, capacityAt(half)), requestBytes: 100_000 };
     given.push(load.bytes);
     requestMs.push(load.requestMs);
     budget.look({ ...load, isBound: asked < wanted, areSeveral: true });
@@ -60,13 +60,41 @@ describe('a budget that is measured', () => {
   it('does not grow while nobody wants more, and bounds nobody who wants less', () => {
     const { budget, given } = runOf(120, 30e6, () => 100e6);
     expect(mean(given.slice(40))).toBeCloseTo(30e6, -3);
-    expect(budget.bytes).toBeLessThan(40e6);
+    expect(budget.bytes).toBeLessThan(65e6);
+  });
+
+  it('is found within seconds, if jobs that read little begin to read much', () => {
+    const source = modelSource(5e6);
+    const budget = new MeasuredBudget();
+    const given = Array.from({ length: 40 }, (_, half) => {
+      const wanted = half < 10 ? 100_000 : 1e9;
+      const asked = Math.min(wanted, budget.bytes ?? Infinity);
+      const load = { ...source.half(asked, 150e6), requestBytes: 100_000 };
+      budget.look({ ...load, isBound: asked < wanted, areSeveral: true });
+      return load.bytes;
+    });
+    expect(mean(given.slice(25))).toBeGreaterThan(140e6);
+  });
+
+  it('is not cut because requests are larger now, nor by one that was slow in a pause', () => {
+    const budget = new MeasuredBudget();
+    const look = (bytes: number, requestBytes: number, requestMs: number, isBound = true) =>
+      budget.look({ bytes, requestBytes, requestMs, isBound, areSeveral: true });
+    for (let i = 0; i < 20; i++) look(100e6, 2_000, 1, false);
+    const before = budget.bytes ?? 0;
+    for (let i = 0; i < 200; i++) look(100e6, 4_000_000, 40, false);
+    expect(budget.bytes).toBe(before);
+    look(1000, 4_000_000, 5_000, false);
+    expect(budget.bytes).toBe(before);
+    // Even where it only ever gets slower, some of it is left.
+    for (let i = 0; i < 1000; i++) look(Math.min(100e6, budget.bytes ?? 0), 2_000, 10 * (i + 1));
+    expect(budget.bytes).toBeGreaterThan(1e6);
   });
 
   it('is nothing while one job is alone, and while nobody reads', () => {
     const budget = new MeasuredBudget();
-    budget.look({ bytes: 1e6, requestMs: 2, isBound: false, areSeveral: false });
-    budget.look({ bytes: 0, requestMs: undefined, isBound: false, areSeveral: true });
+    budget.look({ bytes: 1e6, requestMs: 2, requestBytes: 1000, isBound: false, areSeveral: false });
+    budget.look({ bytes: 0, requestMs: undefined, requestBytes: 0, isBound: false, areSeveral: true });
     expect(budget.bytes).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import type { Clock } from '@tiered/core';
-import { Chain, onAbort, type Link } from '@tiered/core/internal';
+import { Chain, invariant, onAbort, type Link } from '@tiered/core/internal';
 import { NO_BOUND, type Rate } from '../shares/rate.js';
 
 /** Milliseconds of a share that may be used at once, after a time in which less was used. */
@@ -79,6 +79,7 @@ export class Pace {
 
   /** Goes by another rate from now on. */
   set(rate: Rate): void {
+    invariant(rate.bytes >= 0 && rate.operations >= 0, 'a share is a number');
     this.#fill();
     this.#rate = rate;
     this.#cap();

@@ -85,6 +85,12 @@ export async function setPolicy(
     });
     if (!(await registry.put({ slot: policySlot(revision), owner, record: policy }, { ttlMs, signal })))
       continue;
+    const now = policyIn(await registry.all({ signal }));
+    // Somebody has set a later one meanwhile, and removed the one that held the place of this.
+    if (now !== undefined && now.policy.revision > revision) {
+      await registry.leave(policySlot(revision), owner, { signal });
+      continue;
+    }
     // It holds no longer, and would be in the way of nobody.
     if (last !== undefined) await registry.leave(last.entry.slot, last.entry.owner, { signal });
     return policy;
@@ -164,9 +170,12 @@ export class Board {
   async leave(): Promise<void> {
     const { registry, id } = this.#parts;
     this.#ended.abort(new Error('The stage has left.'));
-    await this.#running;
-    await registry.leave(this.#slot, id, {}).catch(() => undefined);
-    await registry.close();
+    try {
+      await this.#running;
+      await registry.leave(this.#slot, id, {}).catch(() => undefined);
+    } finally {
+      await registry.close();
+    }
   }
 
   async #run(): Promise<void> {
@@ -211,10 +220,12 @@ export class Board {
     const { registry, id, clock } = this.#parts;
     const isNewer = (found?.policy.revision ?? 0) >= (this.#policy?.policy.revision ?? 0);
     if (isNewer && found !== undefined) this.#policy = found;
-    if (this.#policy === undefined || stages.some((stage) => stage.id < id)) return;
+    if (this.#policy === undefined) return;
     const ttlMs = policyTtlOf(registry);
     const isLost = found === undefined || !isNewer;
-    if (!isLost && clock.now() < this.#policyPutAt + ttlMs / 3) return;
+    // What is lost is put again by whoever misses it; the first of the stages renews it in time.
+    const isFirst = !stages.some((stage) => stage.id < id);
+    if (!isLost && (!isFirst || clock.now() < this.#policyPutAt + ttlMs / 3)) return;
     await registry.put(this.#policy.entry, { ttlMs, signal });
     this.#policyPutAt = clock.now();
   }

@@ -1,12 +1,16 @@
 import { z } from 'zod';
 
 /** Names stand in tables, files and metrics. */
-export const name = z.string().regex(/^[^\p{C}]{1,256}$/u);
-const job = z.string().regex(/^[\w.-]{1,64}$/);
-const amount = z.number().min(0);
+export const name = z.string().regex(/^(?!__proto__$)[^\p{C}]{1,256}$/u);
+const job = z.string().regex(/^(?!__proto__$)[\w.-]{1,64}$/);
+/** Bounded, so that sums of amounts that others made up are numbers. */
+const amount = z.number().min(0).max(1e15);
 
 /** A rate as records have it: JSON knows no `Infinity`, so a part that is missing has no bound. */
 const rate = z.object({ bytes: amount.optional(), operations: amount.optional() });
+
+/** What a source gives: a budget of nothing would let nobody read, ever. */
+const budget = z.object({ bytes: amount.gt(0).optional(), operations: amount.gt(0).optional() });
 
 const LARGEST_WEIGHT = 1000;
 
@@ -33,7 +37,7 @@ const sourceReport = z.object({
   /** Milliseconds that the source takes for a request, as it is now. */
   requestMs: amount.optional(),
   /** What the source gives, if the stage was told. */
-  budget: rate.optional(),
+  budget: budget.optional(),
   /** What the source gives, as this stage believes from the records of all. */
   measured: amount.optional(),
 });
@@ -71,7 +75,7 @@ export const policyRecord = z.object({
   /** Who has set it, as they name themselves. */
   by: name.optional(),
   /** What sources give, by name. */
-  sources: z.record(name, rate),
+  sources: z.record(name, budget),
   /** How jobs are treated, by name, whatever they say themselves. */
   jobs: z.record(job, termsRecord),
   /** What the stages of a node may use together, by the name of the node; `*` is any other node. */

@@ -1,5 +1,6 @@
 import type { PolicyRecord, SourceReport, Stage } from '../records/stage-record.js';
 import { grouped } from './grouped.js';
+import { own } from './own.js';
 import { shareNodes, type NodeShare } from './node-shares.js';
 import { combined, NO_BOUND, sumOf, type Rate } from './rate.js';
 import { sharesOfSource, type JobClaim, type JobShare } from './source-shares.js';
@@ -98,7 +99,7 @@ function decideSource(
   policy: PolicyRecord | undefined,
 ): SourceDecision {
   const readers = stages.flatMap((stage) => {
-    const report = stage.sources[source];
+    const report = own(stage.sources, source);
     return report === undefined ? [] : [{ stage, report }];
   });
   const { budget, budgetFrom } = budgetOf(source, readers, policy);
@@ -126,7 +127,7 @@ function sharedOut({ bytes, operations }: Rate): Rate {
 function claimOf(job: string, readers: readonly Reader[], policy: PolicyRecord | undefined): JobClaim {
   return {
     job,
-    terms: inTime(termsOf(readers[0]?.stage.terms ?? {}, policy?.jobs[job] ?? {}), readers),
+    terms: inTime(termsOf(readers[0]?.stage.terms ?? {}, own(policy?.jobs, job) ?? {}), readers),
     stages: readers.map(({ stage, report: { wanted, used } }) => ({
       stage: stage.id,
       wanted: rateOf(wanted),
@@ -147,7 +148,7 @@ function budgetOf(
   readers: readonly Reader[],
   policy: PolicyRecord | undefined,
 ): Pick<SourceDecision, 'budget' | 'budgetFrom'> {
-  const set = policy?.sources[source];
+  const set = own(policy?.sources, source);
   if (set !== undefined) return { budget: rateOf(set), budgetFrom: 'policy' };
   const given = readers.flatMap(({ report }) => (report.budget === undefined ? [] : [rateOf(report.budget)]));
   if (given.length > 0) return { budget: combined(Math.min, ...given), budgetFrom: 'options' };

@@ -50,7 +50,7 @@ interface Bound {
 
 /** What each gets whatever the others want. */
 function guaranteed(whole: number, claims: readonly Claim[], mosts: readonly number[]): number[] {
-  const wanted = claims.map(({ atLeast }, at) => Math.min(atLeast, mosts[at] ?? 0));
+  const wanted = claims.map(({ atLeast }, at) => Math.min(atLeast, mosts[at] ?? 0, whole));
   const most = whole * MOST_GUARANTEED;
   const sum = total(wanted);
   return sum <= most ? wanted : wanted.map((amount) => (amount / sum) * most);

@@ -1,5 +1,6 @@
 import type { PolicyRecord, Stage } from '../records/stage-record.js';
 import { grouped } from './grouped.js';
+import { own } from './own.js';
 import { maxMin, PLAIN_CLAIM } from './max-min.js';
 import { termsOf } from './terms.js';
 
@@ -18,7 +19,8 @@ export function shareNodes(
 ): Map<string, NodeShare> {
   const shares = new Map<string, NodeShare>();
   for (const [node, here] of grouped(stages, (stage) => stage.node)) {
-    const { memory = Infinity, producers = Infinity } = policy?.nodes[node] ?? policy?.nodes['*'] ?? {};
+    const { memory = Infinity, producers = Infinity } =
+      own(policy?.nodes, node) ?? own(policy?.nodes, '*') ?? {};
     const weights = weightsOf(here, policy);
     const claim = (wanted: readonly number[]) =>
       here.map((_, at) => ({ ...PLAIN_CLAIM, weight: weights[at] ?? 1, wanted: wanted[at] ?? 0 }));
@@ -37,7 +39,7 @@ export function shareNodes(
 function weightsOf(stages: readonly Stage[], policy: PolicyRecord | undefined): number[] {
   const counts = grouped(stages, ({ job }) => job);
   return stages.map(({ job, terms }) => {
-    const { weight } = termsOf(terms, policy?.jobs[job] ?? {});
+    const { weight } = termsOf(terms, own(policy?.jobs, job) ?? {});
     return weight / (counts.get(job)?.length ?? 1);
   });
 }

@@ -43,27 +43,40 @@ export function sharesOfSource(budget: Rate, jobs: readonly JobClaim[]): JobShar
     bytes: withRest(budget, jobs, bytes, 'bytes'),
     operations: withRest(budget, jobs, operations, 'operations'),
   };
+  const least = { bytes: leastOf(budget, jobs, 'bytes'), operations: leastOf(budget, jobs, 'operations') };
+  const rateAt = (rates: typeof all, at: number) => ({
+    bytes: rates.bytes[at] ?? 0,
+    operations: rates.operations[at] ?? 0,
+  });
   return jobs.map((job, at) => ({
     job: job.job,
-    share: { bytes: bytes[at] ?? 0, operations: operations[at] ?? 0 },
-    stages: stagesOf(job, { bytes: all.bytes[at] ?? 0, operations: all.operations[at] ?? 0 }),
+    share: rateAt({ bytes, operations }, at),
+    stages: stagesOf(job, rateAt(all, at), rateAt(least, at)),
   }));
 }
 
 function shareOut(budget: Rate, jobs: readonly JobClaim[], part: Part): number[] {
-  const whole = budget[part];
-  const claims = jobs.map((job) => claimOf(job, part));
-  if (whole === Infinity) return maxMin(whole, claims);
-  const weights = total(claims.map(({ weight }) => weight));
-  const some = (weight: number) => (whole * NEVER_LESS * weight) / weights;
-  return maxMin(
-    whole,
-    claims.map((claim) => ({ ...claim, atLeast: Math.max(claim.atLeast, some(claim.weight)) })),
-  );
+  const least = leastOf(budget, jobs, part);
+  const claims = jobs.map((job, at) => {
+    const claim = claimOf(job, part);
+    return { ...claim, atLeast: Math.max(claim.atLeast, least[at] ?? 0) };
+  });
+  return maxMin(budget[part], claims);
 }
 
 /** The part of a source that all jobs have by weight, whatever the priorities: none stands still for ever. */
 const NEVER_LESS = 0.01;
+
+/**
+ * What each job has in any case. A stage that wanted nothing may read the next moment, and others use up what
+ * it has left to them: so it is allowed this, though that is a hundredth too much for all.
+ */
+function leastOf(budget: Rate, jobs: readonly JobClaim[], part: Part): number[] {
+  const whole = budget[part];
+  if (whole === Infinity) return jobs.map(() => 0);
+  const weights = total(jobs.map(({ terms }) => terms.weight));
+  return jobs.map(({ terms }) => Math.min(terms.atMost[part], (whole * NEVER_LESS * terms.weight) / weights));
+}
 
 function claimOf({ terms, stages }: JobClaim, part: Part): Claim {
   return {
@@ -96,14 +109,15 @@ function withRest(budget: Rate, jobs: readonly JobClaim[], shares: readonly numb
 function withinPart(job: JobClaim, share: number, part: Part): JobClaim {
   const wanted = claimOf(job, part).wanted;
   if (share >= wanted) return job;
-  return { ...job, stages: job.stages.map((stage) => withinShare(stage, share, part, job.stages.length)) };
+  const among = job.stages.filter((stage) => stage.wanted[part] > 0).length;
+  return { ...job, stages: job.stages.map((stage) => withinShare(stage, share, part, among)) };
 }
 
 function withinShare(stage: StageClaim, share: number, part: Part, among: number): StageClaim {
   const { operationBytes = 0, wanted } = stage;
   if (!(operationBytes > 0)) return stage;
   // Its part, if all of them want the same; another one may leave it more.
-  const most = share / among;
+  const most = share / Math.max(1, among);
   const bound =
     part === 'operations'
       ? { bytes: most * operationBytes, operations: Infinity }
@@ -111,19 +125,22 @@ function withinShare(stage: StageClaim, share: number, part: Part, among: number
   return { ...stage, wanted: combined(Math.min, wanted, bound) };
 }
 
-function stagesOf({ stages }: JobClaim, share: Rate): Map<string, Rate> {
-  const [bytes, operations] = [evenly(stages, share, 'bytes'), evenly(stages, share, 'operations')];
+function stagesOf({ stages }: JobClaim, share: Rate, least: Rate): Map<string, Rate> {
+  const [bytes, operations] = [
+    evenly(stages, share, least, 'bytes'),
+    evenly(stages, share, least, 'operations'),
+  ];
   return new Map(
     stages.map(({ stage }, at) => [stage, { bytes: bytes[at] ?? 0, operations: operations[at] ?? 0 }]),
   );
 }
 
-function evenly(stages: readonly StageClaim[], share: Rate, part: Part): number[] {
+function evenly(stages: readonly StageClaim[], share: Rate, least: Rate, part: Part): number[] {
   if (share[part] === Infinity) return stages.map(() => Infinity);
   const amounts = maxMin(
     share[part],
     stages.map(({ wanted }) => ({ ...PLAIN_CLAIM, wanted: wanted[part] })),
   );
   const rest = Math.max(0, share[part] - total(amounts));
-  return amounts.map((amount) => amount + rest / stages.length);
+  return amounts.map((amount) => Math.max(amount + rest / stages.length, least[part] / stages.length));
 }

@@ -106,7 +106,10 @@ export class Demand {
     this.#bestMs = Math.min(this.#bestMs * forgets, requestMs ?? Infinity);
     const longer = requestMs === undefined ? 1 : this.#isBestKnown ? requestMs / this.#bestMs : Infinity;
     const faster = fasterBetween(before, now);
-    const times = isNew ? Infinity : waits > IS_BOUND ? faster : Math.min(longer, faster);
+    const isBound = waits > IS_BOUND;
+    // What waits and uses nothing says nothing by that.
+    const isUnknown = isNew || (isBound && used.bytes === 0);
+    const times = isUnknown ? Infinity : isBound ? faster : Math.min(longer, faster);
     return { used, waits, wanted: multiple(used, Math.max(HEADROOM, times)), requestMs };
   }
 }

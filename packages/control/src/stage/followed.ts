@@ -4,27 +4,37 @@ import type { StageRecord } from '../records/stage-record.js';
 import type { NodeShare } from '../shares/node-shares.js';
 import type { Consumed } from './demand.js';
 
-/** Tiers in a record: more would not fit, and nobody has as many. */
-const MOST_TIERS = 16;
-/** A name in a record has at most so many characters; the end of a path tells more than its beginning. */
-const LONGEST_NAME = 256;
+/** Tiers in a record, and characters of a name there: registries keep small records. */
+const MOST_TIERS = 8;
+const LONGEST_NAME = 64;
+/** A buffer that nobody has read from for so many looks is idle. Consumers may compute for a while. */
+const IDLE_LOOKS = 10;
+
+/** A buffer, and what it said last. */
+interface FollowedBuffer {
+  last: Consumed;
+  looksAlike: number;
+}
+
+/** What buffers and tiers say of themselves now. */
+export interface FollowedSays extends Pick<StageRecord, 'memory' | 'producers' | 'stall' | 'tiers'> {
+  /** What consumers did since the beginning. Undefined if no buffer is followed. */
+  readonly consumed: Consumed | undefined;
+}
 
 /** The staging buffers and hierarchies of a stage: what they say, and what they are told. */
 export class Followed {
-  readonly #buffers = new Set<StagingBuffer>();
+  readonly #buffers = new Map<StagingBuffer, FollowedBuffer>();
   readonly #hierarchies = new Set<Hierarchy>();
-  /** What buffers had done that are followed no more. */
-  #former: Consumed = NOTHING;
-  #last: Consumed = NOTHING;
+  /** What consumers did while their buffers were not idle: those would look as if they only computed. */
+  #consumed: Consumed = NOTHING;
   #isBounded = false;
 
   /** Follows a buffer. Returns what stops that. */
   add(buffer: StagingBuffer): () => void {
-    this.#buffers.add(buffer);
+    this.#buffers.set(buffer, { last: consumedOf(buffer), looksAlike: 0 });
     return () => {
-      if (!this.#buffers.delete(buffer)) return;
-      this.#former = sum(this.#former, consumedOf(buffer));
-      buffer.bound({});
+      if (this.#buffers.delete(buffer)) buffer.bound({});
     };
   }
 
@@ -36,25 +46,19 @@ export class Followed {
 
   /** Bounds nothing any more, and follows nobody. */
   clear(): void {
-    for (const buffer of this.#buffers) buffer.bound({});
+    for (const buffer of this.#buffers.keys()) buffer.bound({});
     this.#buffers.clear();
     this.#hierarchies.clear();
   }
 
-  /** What consumers did since the beginning. Undefined if no buffer is followed. */
-  consumed(): Consumed | undefined {
-    if (this.#buffers.size === 0) return undefined;
-    return [...this.#buffers].map(consumedOf).reduce(sum, this.#former);
-  }
-
-  /** What a record says of buffers and tiers. */
-  report(): Pick<StageRecord, 'memory' | 'producers' | 'stall' | 'tiers'> {
+  /** Looks at all of them. */
+  look(): FollowedSays {
     const tiers = [...this.#hierarchies].flatMap((hierarchy) => hierarchy.stats().tiers).slice(0, MOST_TIERS);
     const entries = tiers.map(({ driver, usedBytes, quotaBytes }) => [
-      driver.replaceAll(/\p{C}/gu, '?').slice(-LONGEST_NAME),
+      shown(driver),
       { used: usedBytes, most: quotaBytes },
     ]);
-    return { ...this.#buffersNow(), tiers: Object.fromEntries(entries) as StageRecord['tiers'] };
+    return { ...this.#lookAtBuffers(), tiers: Object.fromEntries(entries) as StageRecord['tiers'] };
   }
 
   /** Has the buffers keep to a share of the node, each to its part by the memory that it was given. */
@@ -63,28 +67,43 @@ export class Followed {
     const isBounded = memory !== Infinity || producers !== Infinity;
     if (!isBounded && !this.#isBounded) return;
     this.#isBounded = isBounded;
-    const all = [...this.#buffers].reduce((bytes, { memoryBytes }) => bytes + memoryBytes, 0);
-    for (const buffer of this.#buffers) {
+    const buffers = [...this.#buffers.keys()];
+    const all = buffers.reduce((bytes, { memoryBytes }) => bytes + memoryBytes, 0);
+    for (const buffer of buffers) {
       const part = buffer.memoryBytes / all;
       buffer.bound({ memory: partOf(memory, part), concurrency: partOf(producers, part) });
     }
   }
 
-  #buffersNow(): Pick<StageRecord, 'memory' | 'producers' | 'stall'> {
-    const consumed = this.consumed();
-    if (consumed === undefined) return {};
-    const last = this.#last;
-    this.#last = consumed;
-    const starvedMs = consumed.starvedMs - last.starvedMs;
-    const ms = starvedMs + consumed.computedMs - last.computedMs;
+  #lookAtBuffers(): Omit<FollowedSays, 'tiers'> {
+    if (this.#buffers.size === 0) return { consumed: undefined };
+    const before = this.#consumed;
     let [memory, producers] = [NO_USE, NO_USE];
-    for (const buffer of this.#buffers) {
+    for (const [buffer, followed] of this.#buffers) {
+      this.#count(buffer, followed);
       const { tuning, limits } = buffer.profile();
       memory = { used: memory.used + tuning.memoryBytes, most: memory.most + limits.memoryBytes };
       producers = { used: producers.used + tuning.producers, most: producers.most + limits.producers };
     }
-    return { memory, producers, stall: ms > 0 ? Math.min(1, Math.max(0, starvedMs / ms)) : 0 };
+    const starvedMs = this.#consumed.starvedMs - before.starvedMs;
+    const ms = starvedMs + this.#consumed.computedMs - before.computedMs;
+    const stall = ms > 0 ? Math.min(1, Math.max(0, starvedMs / ms)) : 0;
+    return { consumed: this.#consumed, memory, producers, stall };
   }
+
+  #count(buffer: StagingBuffer, followed: FollowedBuffer): void {
+    const now = consumedOf(buffer);
+    const { last } = followed;
+    const isAlike = now.bytes === last.bytes && now.starvedMs === last.starvedMs;
+    followed.looksAlike = isAlike ? followed.looksAlike + 1 : 0;
+    followed.last = now;
+    if (followed.looksAlike < IDLE_LOOKS) this.#consumed = sum(this.#consumed, difference(last, now));
+  }
+}
+
+/** A name as it may stand in a record: its end, which tells more of a path than its beginning. */
+function shown(name: string): string {
+  return [...name.replaceAll(/\p{C}/gu, '?')].slice(-LONGEST_NAME).join('');
 }
 
 const NOTHING: Consumed = { bytes: 0, computedMs: 0, starvedMs: 0 };
@@ -100,6 +119,14 @@ function sum(a: Consumed, b: Consumed): Consumed {
     bytes: a.bytes + b.bytes,
     computedMs: a.computedMs + b.computedMs,
     starvedMs: a.starvedMs + b.starvedMs,
+  };
+}
+
+function difference(before: Consumed, now: Consumed): Consumed {
+  return {
+    bytes: now.bytes - before.bytes,
+    computedMs: now.computedMs - before.computedMs,
+    starvedMs: now.starvedMs - before.starvedMs,
   };
 }
 

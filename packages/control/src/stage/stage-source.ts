@@ -3,6 +3,7 @@ import { Pace } from '../pacing/pace.js';
 import { PacedDriver } from '../pacing/paced-driver.js';
 import type { RateRecord, SourceReport, Stage } from '../records/stage-record.js';
 import { NO_BOUND, NO_RATE, type Rate } from '../shares/rate.js';
+import { own } from '../shares/own.js';
 import { recordOf } from '../shares/terms.js';
 import { Demand, type Consumed } from './demand.js';
 import { MeasuredBudget, type Load } from './measured-budget.js';
@@ -68,9 +69,9 @@ export class StageSource {
   /** Learns what all stages do to the source, if nobody says what it gives. */
   learn(stages: readonly Stage[]): void {
     if (this.#budget !== undefined) return;
-    const readers = stages.filter((stage) => stage.sources[this.name] !== undefined);
+    const readers = stages.filter((stage) => own(stage.sources, this.name) !== undefined);
     const areSeveral = readers.some(({ job }) => job !== readers[0]?.job);
-    const load = loadOf(readers.flatMap((stage) => stage.sources[this.name] ?? []));
+    const load = loadOf(readers.flatMap((stage) => own(stage.sources, this.name) ?? []));
     this.#measured.look({ ...load, areSeveral });
   }
 }
@@ -87,5 +88,6 @@ function loadOf(reports: readonly SourceReport[]): Omit<Load, 'areSeveral'> {
     operations += used.operations;
     ms += requestMs * used.operations;
   }
-  return { bytes, isBound, requestMs: operations === 0 ? undefined : ms / operations };
+  const requestBytes = operations === 0 ? 0 : bytes / operations;
+  return { bytes, isBound, requestBytes, requestMs: operations === 0 ? undefined : ms / operations };
 }

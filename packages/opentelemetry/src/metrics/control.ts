@@ -4,6 +4,7 @@ import { observe, type Measurement, type Metric, type MetricsOptions } from './o
 export interface ObservedControl {
   /** Both are taken whenever metrics are collected. */
   shares(): ControlShares;
+  /** What all stages said last, and what came of it. */
   view(): ControlSeen;
 }
 

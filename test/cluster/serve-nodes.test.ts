@@ -1,9 +1,9 @@
 import { someBytes } from '@tiered/core/testing';
 import fs from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../../packages/interpose/test/helpers.js';
-import { tieredIn, type Running } from '../interpose/tiered.js';
+import { ONE_PROCESS, started, tieredIn, type Running } from '../interpose/tiered.js';
 
 const KEYS = Array.from({ length: 24 }, (_, i) => `o${100 + i}`);
 const BYTES = 5000;
@@ -30,9 +30,9 @@ describe('tiered serve as a worker of a cluster', () => {
     const ports = ['--port', '0', '--metrics-port', '0'];
     const serve = () => {
       const what = [source, '--tier', 'ram:8MiB', '--cluster', 'training'];
-      const running = tieredIn(env, 'serve', ...what, ...ports, '--json');
-      onTestFinished(() => void running.process.kill('SIGKILL'));
-      return running;
+      // In one process, so that the end of the test is the end of the server.
+      const command = [...ONE_PROCESS, 'serve', ...what, ...ports, '--json'];
+      return started(command, { env: { ...process.env, ...env } });
     };
     const first = serve();
     await readyOf(first);

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { systemClock } from '@tiered/core';
 import { environmentOf, installOf } from '../frameworks/environments.js';
 import { accepts } from './asking.js';
-import { onFreePort, Processes } from './processes.js';
+import { freePorts, onFreePort, Processes } from './processes.js';
 import { missing } from './real-server.js';
 
 /** The command that installs Redis; `undefined` if it is installed. */
@@ -92,8 +92,10 @@ export class RedisServers {
 
   /** Starts three masters that share the slots of a cluster. */
   async startCluster(config: RedisConfig = {}): Promise<readonly RedisServer[]> {
+    // Without, a server takes a port 10,000 above its own, which may be that of an outgoing connection.
+    const buses = await freePorts(3);
     const servers = await Promise.all(
-      [0, 1, 2].map(() => this.start({ ...config, 'cluster-enabled': 'yes' })),
+      buses.map((bus) => this.start({ ...config, 'cluster-enabled': 'yes', 'cluster-port': String(bus) })),
     );
     const nodes = servers.map(({ port }) => `127.0.0.1:${port}`);
     await servers[0]?.cli('--cluster', 'create', ...nodes, '--cluster-yes');

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Hierarchy } from '@tiered/core';
-import { addressOf, configError, SafeEmitter } from '@tiered/core/internal';
+import { addressOf, configError, own, SafeEmitter } from '@tiered/core/internal';
 import type { StorageDriver } from '@tiered/core/driver';
 import type { StagingBuffer } from '@tiered/prefetch';
 import {
@@ -14,7 +14,6 @@ import {
 import { Board, type Seen } from './records/board.js';
 import type { Stage, StageRecord } from './records/stage-record.js';
 import { decide, guaranteedOf, isSaturated, shareOf, type Decision } from './shares/decide.js';
-import { own } from './shares/own.js';
 import { combined, type Rate } from './shares/rate.js';
 import { Followed } from './stage/followed.js';
 import { StageSource } from './stage/stage-source.js';

@@ -20,6 +20,8 @@ export { BriefMap } from './support/brief-map.js';
 export { Chain, type Link } from './support/chain.js';
 export { loadChecksum, type Checksum } from './support/checksum.js';
 export { definedOf, type Defined } from './support/defined.js';
+export { grouped } from './support/grouped.js';
+export { own } from './support/own.js';
 export { existingAt } from './support/place.js';
 export {
   assertCounts,

@@ -1,6 +1,5 @@
+import { grouped, own } from '@tiered/core/internal';
 import type { PolicyRecord, SourceReport, Stage } from '../records/stage-record.js';
-import { grouped } from './grouped.js';
-import { own } from './own.js';
 import { shareNodes, type NodeShare } from './node-shares.js';
 import { combined, NO_BOUND, sumOf, type Rate } from './rate.js';
 import { sharesOfSource, type JobClaim, type JobShare } from './source-shares.js';

@@ -1,6 +1,5 @@
+import { grouped, own } from '@tiered/core/internal';
 import type { PolicyRecord, Stage } from '../records/stage-record.js';
-import { grouped } from './grouped.js';
-import { own } from './own.js';
 import { maxMin, PLAIN_CLAIM } from './max-min.js';
 import { termsOf } from './terms.js';
 

@@ -1,9 +1,9 @@
 import type { Clock, StorageDriver } from '@tiered/core';
+import { own } from '@tiered/core/internal';
 import { Pace } from '../pacing/pace.js';
 import { PacedDriver } from '../pacing/paced-driver.js';
 import type { RateRecord, SourceReport, Stage } from '../records/stage-record.js';
 import { NO_BOUND, NO_RATE, type Rate } from '../shares/rate.js';
-import { own } from '../shares/own.js';
 import { recordOf } from '../shares/terms.js';
 import { Demand, type Consumed } from './demand.js';
 import { MeasuredBudget, type Load } from './measured-budget.js';

@@ -1,5 +1,6 @@
 import { admission, decide, type Admission, type Candidate, type Effect, type Seen } from '@tiered/control';
 import { TieredError } from '@tiered/core';
+import { own } from '@tiered/core/internal';
 import { percentOf, rateOf } from '../words.js';
 
 /**
@@ -17,9 +18,9 @@ export function candidateIn(
     const known = sources.length === 0 ? 'no job reads from any now' : `jobs read from ${sources.join(', ')}`;
     throw new TieredError('TIERED_CONFIG_INVALID', `admit: name the source with --source; ${known}`);
   }
-  const isMeasured = stages.some((stage) => stage.sources[meant]?.measured !== undefined);
+  const isMeasured = stages.some((stage) => own(stage.sources, meant)?.measured !== undefined);
   const budgetFrom = decide(stages, policy).sources.get(meant)?.budgetFrom ?? 'none';
-  if (budgetFrom !== 'none' || isMeasured || policy?.sources[meant] !== undefined)
+  if (budgetFrom !== 'none' || isMeasured || own(policy?.sources, meant) !== undefined)
     return { source: meant, ...rest };
   throw new TieredError(
     'TIERED_NOT_FOUND',

@@ -1,6 +1,6 @@
 import type { Policy } from '@tiered/control';
 import { parseBytes, TieredError } from '@tiered/core';
-import { configError } from '@tiered/core/internal';
+import { configError, definedOf, own } from '@tiered/core/internal';
 
 /** What an operator sets, as text: of one source, one job or one node. */
 export type Setting = {
@@ -72,10 +72,13 @@ function changed(policy: Policy, { kind, name, values }: Change): Policy {
   switch (kind) {
     case 'source': {
       const { bytesPerSecond: bytes, operationsPerSecond: operations } = values;
-      return { ...policy, sources: { ...sources, [name]: merged(sources[name], { bytes, operations }) } };
+      return {
+        ...policy,
+        sources: { ...sources, [name]: merged(own(sources, name), { bytes, operations }) },
+      };
     }
     case 'job': {
-      const before = jobs[name];
+      const before = own(jobs, name);
       const { weight, priority } = values;
       const [atLeast, atMost] = (['atLeast', 'atMost'] as const).map((field) =>
         values[field] === undefined ? undefined : { ...before?.[field], bytes: values[field] },
@@ -84,15 +87,14 @@ function changed(policy: Policy, { kind, name, values }: Change): Policy {
     }
     case 'node': {
       const { memory, producers } = values;
-      return { ...policy, nodes: { ...nodes, [name]: merged(nodes[name], { memory, producers }) } };
+      return { ...policy, nodes: { ...nodes, [name]: merged(own(nodes, name), { memory, producers }) } };
     }
   }
 }
 
 /** What was there, with what is defined of the new values. */
 function merged<T extends object>(before: T | undefined, values: T): T {
-  const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  return { ...before, ...Object.fromEntries(given) } as T;
+  return { ...before, ...definedOf(values) } as T;
 }
 
 const SIZES: ReadonlySet<ValueName> = new Set(['bytesPerSecond', 'atLeast', 'atMost', 'memory']);

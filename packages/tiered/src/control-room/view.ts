@@ -6,6 +6,7 @@ import {
   type Seen,
   type Stage,
 } from '@tiered/control';
+import { grouped, own } from '@tiered/core/internal';
 
 /** What may pass in a second, as JSON has it: a part that is null has no bound. */
 export interface RateView {
@@ -85,7 +86,7 @@ export function viewOf({ stages, policy }: Seen): ControlView {
 
 function jobView(decision: JobDecision, source: string, ofJob: readonly Stage[]): JobAtSource {
   const { job, terms, wanted, share, used } = decision;
-  const stages = ofJob.filter((stage) => stage.sources[source] !== undefined);
+  const stages = ofJob.filter((stage) => own(stage.sources, source) !== undefined);
   return {
     job,
     weight: terms.weight,
@@ -95,14 +96,14 @@ function jobView(decision: JobDecision, source: string, ofJob: readonly Stage[])
     wanted: rateView(wanted),
     share: rateView(share),
     used: rateView(used),
-    waits: mean(stages.map((stage) => stage.sources[source]?.waits ?? 0)) ?? 0,
+    waits: mean(stages.map((stage) => own(stage.sources, source)?.waits ?? 0)) ?? 0,
     stall: mean(stages.flatMap(({ stall }) => stall ?? [])),
     stages: stages.length,
   };
 }
 
 function nodeView(node: string, { stages, policy }: Seen): NodeView {
-  const set = policy?.nodes[node] ?? policy?.nodes['*'];
+  const set = own(policy?.nodes, node) ?? own(policy?.nodes, '*');
   const used = (of: 'memory' | 'producers') => stages.reduce((sum, stage) => sum + (stage[of]?.used ?? 0), 0);
   return {
     node,
@@ -122,16 +123,6 @@ const byName =
   <T>(nameOf: (item: T) => string) =>
   (a: T, b: T): number =>
     nameOf(a) < nameOf(b) ? -1 : 1;
-
-function grouped(stages: readonly Stage[], nameOf: (stage: Stage) => string): Map<string, Stage[]> {
-  const groups = new Map<string, Stage[]>();
-  for (const stage of stages) {
-    const group = groups.get(nameOf(stage));
-    if (group === undefined) groups.set(nameOf(stage), [stage]);
-    else group.push(stage);
-  }
-  return groups;
-}
 
 function mean(parts: readonly number[]): number | null {
   return parts.length === 0 ? null : parts.reduce((sum, part) => sum + part, 0) / parts.length;

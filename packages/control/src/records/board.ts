@@ -16,6 +16,7 @@ export interface Seen {
 }
 
 const STAGE_SLOT = /^stage\.[\w-]+$/;
+const POLICY_SLOTS = 'policy.';
 
 /** Looks once what the registry has. Records that are no such records are left out. */
 export async function look(registry: Registry, signal?: AbortSignal): Promise<Seen> {
@@ -41,6 +42,8 @@ interface SetPolicy {
 function policyIn(entries: readonly RegistryEntry[]): SetPolicy | undefined {
   let last: SetPolicy | undefined;
   for (const entry of entries) {
+    // Most are records of stages, and to check each against a policy costs more than all else of a look.
+    if (!entry.slot.startsWith(POLICY_SLOTS)) continue;
     const { success, data: policy } = policyRecord.safeParse(entry.record);
     if (!success || entry.slot !== policySlot(policy.revision)) continue;
     if (last === undefined || policy.revision > last.policy.revision) last = { entry, policy };
@@ -48,7 +51,7 @@ function policyIn(entries: readonly RegistryEntry[]): SetPolicy | undefined {
   return last;
 }
 
-const policySlot = (revision: number) => `policy.${revision}`;
+const policySlot = (revision: number) => `${POLICY_SLOTS}${revision}`;
 
 /** What operators have set, without what the registry needs. */
 export type Policy = Omit<PolicyRecord, 'v' | 'kind' | 'revision' | 'by'>;
@@ -139,7 +142,7 @@ const PUTS_PER_TTL = 3;
 /**
  * The place of a stage in the registry: it puts its record each half second, and looks at those of all. What
  * operators have set is kept there by the stages, since engines let records expire, and may forget them: the
- * first of the stages puts it again.
+ * first of them renews it, and each puts again what it misses.
  */
 export class Board {
   readonly #parts: BoardParts;

@@ -1,5 +1,5 @@
 import { maxMin, PLAIN_CLAIM, total, type Claim } from './max-min.js';
-import { combined, sumOf, type Rate } from './rate.js';
+import { combined, type Rate } from './rate.js';
 import type { Terms } from './terms.js';
 
 /** A job that reads from a source, and its stages. */
@@ -34,20 +34,21 @@ type Part = keyof Rate;
  * rest goes to the others.
  */
 export function sharesOfSource(budget: Rate, jobs: readonly JobClaim[]): JobShare[] {
-  const few = shareOut(budget, jobs, 'operations');
+  const least = { bytes: leastOf(budget, jobs, 'bytes'), operations: leastOf(budget, jobs, 'operations') };
+  const shareOut = (claims: readonly JobClaim[], part: Part) =>
+    maxMin(
+      budget[part],
+      claims.map((job, at) => claimOf(job, part, least[part][at])),
+    );
+  const few = shareOut(jobs, 'operations');
   const fitting = jobs.map((job, at) => withinPart(job, few[at] ?? 0, 'operations'));
-  const bytes = shareOut(budget, fitting, 'bytes');
+  const bytes = shareOut(fitting, 'bytes');
   const fittingBoth = fitting.map((job, at) => withinPart(job, bytes[at] ?? 0, 'bytes'));
-  const operations = shareOut(budget, fittingBoth, 'operations');
+  const operations = shareOut(fittingBoth, 'operations');
   const all = {
     bytes: withRest(budget, jobs, bytes, 'bytes'),
     operations: withRest(budget, jobs, operations, 'operations'),
   };
-  const least = { bytes: leastOf(budget, jobs, 'bytes'), operations: leastOf(budget, jobs, 'operations') };
-  const rateAt = (rates: typeof all, at: number) => ({
-    bytes: rates.bytes[at] ?? 0,
-    operations: rates.operations[at] ?? 0,
-  });
   return jobs.map((job, at) => ({
     job: job.job,
     share: rateAt({ bytes, operations }, at),
@@ -55,13 +56,9 @@ export function sharesOfSource(budget: Rate, jobs: readonly JobClaim[]): JobShar
   }));
 }
 
-function shareOut(budget: Rate, jobs: readonly JobClaim[], part: Part): number[] {
-  const least = leastOf(budget, jobs, part);
-  const claims = jobs.map((job, at) => {
-    const claim = claimOf(job, part);
-    return { ...claim, atLeast: Math.max(claim.atLeast, least[at] ?? 0) };
-  });
-  return maxMin(budget[part], claims);
+/** One of several rates, whose parts are in lists. */
+function rateAt({ bytes, operations }: Readonly<Record<Part, readonly number[]>>, at: number): Rate {
+  return { bytes: bytes[at] ?? 0, operations: operations[at] ?? 0 };
 }
 
 /** The part of a source that all jobs have by weight, whatever the priorities: none stands still for ever. */
@@ -78,14 +75,19 @@ function leastOf(budget: Rate, jobs: readonly JobClaim[], part: Part): number[] 
   return jobs.map(({ terms }) => Math.min(terms.atMost[part], (whole * NEVER_LESS * terms.weight) / weights));
 }
 
-function claimOf({ terms, stages }: JobClaim, part: Part): Claim {
+/** @param least What the job has in any case. */
+function claimOf({ terms, stages }: JobClaim, part: Part, least = 0): Claim {
   return {
     weight: terms.weight,
     priority: terms.priority,
-    wanted: sumOf(stages.map(({ wanted }) => wanted))[part],
-    atLeast: terms.atLeast[part],
+    wanted: wantedOf(stages, part),
+    atLeast: Math.max(terms.atLeast[part], least),
     atMost: terms.atMost[part],
   };
+}
+
+function wantedOf(stages: readonly StageClaim[], part: Part): number {
+  return total(stages.map(({ wanted }) => wanted[part]));
 }
 
 /** What nobody wants goes to all by weight: a job that wants more a moment later has it already. */
@@ -107,8 +109,7 @@ function withRest(budget: Rate, jobs: readonly JobClaim[], shares: readonly numb
 
 /** A job that gets so much of one part of a rate can use only as much of the other. */
 function withinPart(job: JobClaim, share: number, part: Part): JobClaim {
-  const wanted = claimOf(job, part).wanted;
-  if (share >= wanted) return job;
+  if (share >= wantedOf(job.stages, part)) return job;
   const among = job.stages.filter((stage) => stage.wanted[part] > 0).length;
   return { ...job, stages: job.stages.map((stage) => withinShare(stage, share, part, among)) };
 }
@@ -126,13 +127,11 @@ function withinShare(stage: StageClaim, share: number, part: Part, among: number
 }
 
 function stagesOf({ stages }: JobClaim, share: Rate, least: Rate): Map<string, Rate> {
-  const [bytes, operations] = [
-    evenly(stages, share, least, 'bytes'),
-    evenly(stages, share, least, 'operations'),
-  ];
-  return new Map(
-    stages.map(({ stage }, at) => [stage, { bytes: bytes[at] ?? 0, operations: operations[at] ?? 0 }]),
-  );
+  const all = {
+    bytes: evenly(stages, share, least, 'bytes'),
+    operations: evenly(stages, share, least, 'operations'),
+  };
+  return new Map(stages.map(({ stage }, at) => [stage, rateAt(all, at)]));
 }
 
 function evenly(stages: readonly StageClaim[], share: Rate, least: Rate, part: Part): number[] {

@@ -1,5 +1,5 @@
 import type { Hierarchy } from '@tiered/core';
-import type { StagingBuffer } from '@tiered/prefetch';
+import type { Profile, StagingBuffer } from '@tiered/prefetch';
 import type { StageRecord } from '../records/stage-record.js';
 import type { NodeShare } from '../shares/node-shares.js';
 import type { Consumed } from './demand.js';
@@ -32,7 +32,7 @@ export class Followed {
 
   /** Follows a buffer. Returns what stops that. */
   add(buffer: StagingBuffer): () => void {
-    this.#buffers.set(buffer, { last: consumedOf(buffer), looksAlike: 0 });
+    this.#buffers.set(buffer, { last: consumedOf(buffer.profile()), looksAlike: 0 });
     return () => {
       if (this.#buffers.delete(buffer)) buffer.bound({});
     };
@@ -80,8 +80,9 @@ export class Followed {
     const before = this.#consumed;
     let [memory, producers] = [NO_USE, NO_USE];
     for (const [buffer, followed] of this.#buffers) {
-      this.#count(buffer, followed);
-      const { tuning, limits } = buffer.profile();
+      const profile = buffer.profile();
+      this.#count(consumedOf(profile), followed);
+      const { tuning, limits } = profile;
       memory = { used: memory.used + tuning.memoryBytes, most: memory.most + limits.memoryBytes };
       producers = { used: producers.used + tuning.producers, most: producers.most + limits.producers };
     }
@@ -91,8 +92,7 @@ export class Followed {
     return { consumed: this.#consumed, memory, producers, stall };
   }
 
-  #count(buffer: StagingBuffer, followed: FollowedBuffer): void {
-    const now = consumedOf(buffer);
+  #count(now: Consumed, followed: FollowedBuffer): void {
     const { last } = followed;
     const isAlike = now.bytes === last.bytes && now.starvedMs === last.starvedMs;
     followed.looksAlike = isAlike ? followed.looksAlike + 1 : 0;
@@ -109,8 +109,7 @@ function shown(name: string): string {
 const NOTHING: Consumed = { bytes: 0, computedMs: 0, starvedMs: 0 };
 const NO_USE = { used: 0, most: 0 };
 
-function consumedOf(buffer: StagingBuffer): Consumed {
-  const { bytes, seconds, starved } = buffer.profile();
+function consumedOf({ bytes, seconds, starved }: Profile): Consumed {
   return { bytes, computedMs: seconds * (1 - starved) * 1000, starvedMs: seconds * starved * 1000 };
 }
 

@@ -14,7 +14,7 @@ import {
 import { Board, type Seen } from './records/board.js';
 import type { Stage, StageRecord } from './records/stage-record.js';
 import { decide, guaranteedOf, isSaturated, shareOf, type Decision } from './shares/decide.js';
-import { combined, type Rate } from './shares/rate.js';
+import { combined, NO_BOUND, type Rate } from './shares/rate.js';
 import { Followed } from './stage/followed.js';
 import { StageSource } from './stage/stage-source.js';
 
@@ -135,7 +135,7 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
       throw configError('source', `at most ${MOST_SOURCES} of them`, name);
     const source = new StageSource(name, boundRecord('budget', budget), this.#options.clock);
     this.#sources.set(name, source);
-    this.#begin(source);
+    this.#follow(source);
     return source.around(driver);
   }
 
@@ -193,7 +193,7 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
   }
 
   async #close(): Promise<void> {
-    for (const source of this.#sources.values()) source.free();
+    for (const source of this.#sources.values()) source.follow(NO_BOUND);
     this.#followed.clear();
     await this.#board.leave();
   }
@@ -225,16 +225,20 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
    * everything, as far as anybody knows.
    */
   #stagesAt({ name, unknown }: StageSource): readonly Stage[] {
-    return this.#seen.stages.map((stage) =>
-      stage.id !== this.#id || own(stage.sources, name) !== undefined
-        ? stage
-        : { ...stage, sources: { ...stage.sources, [name]: unknown } },
+    const { stages } = this.#seen;
+    const isKnown = stages.some(({ id, sources }) => id === this.#id && own(sources, name) !== undefined);
+    if (isKnown) return stages;
+    return stages.map((stage) =>
+      stage.id === this.#id ? { ...stage, sources: { ...stage.sources, [name]: unknown } } : stage,
     );
   }
 
-  #begin(source: StageSource): void {
+  /** Has a source go by what was decided, or would be if all knew that this stage reads from it. */
+  #follow(source: StageSource): void {
     if (this.#closed !== undefined) return;
-    const decision = decide(this.#stagesAt(source), this.#seen.policy);
+    const { stages, policy } = this.#seen;
+    const at = this.#stagesAt(source);
+    const decision = at === stages ? this.#decision : decide(at, policy);
     source.follow(shareOf(decision, this.#id, source.name));
   }
 
@@ -254,11 +258,7 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
     for (const source of this.#sources.values()) source.learn(seen.stages);
     this.#seen = seen;
     this.#decision = decide(seen.stages, seen.policy);
-    for (const source of this.#sources.values()) {
-      if (this.#decision.sources.get(source.name)?.jobs.some(({ stages }) => stages.has(this.#id)) === true)
-        source.follow(shareOf(this.#decision, this.#id, source.name));
-      else this.#begin(source);
-    }
+    for (const source of this.#sources.values()) this.#follow(source);
     this.#followed.bound(this.#decision.nodes.get(this.#id));
     this.emit('decided', this.view());
   }

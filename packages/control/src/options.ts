@@ -2,7 +2,13 @@ import os from 'node:os';
 import { parseBytes, systemClock, type ByteSize, type Clock } from '@tiered/core';
 import { assertCounts, configError } from '@tiered/core/internal';
 import type { Registry } from '@tiered/cluster/registry';
-import { name, termsRecord, type RateRecord, type TermsRecord } from './records/stage-record.js';
+import {
+  job as jobName,
+  name,
+  termsRecord,
+  type RateRecord,
+  type TermsRecord,
+} from './records/stage-record.js';
 
 /** What may pass in a second. A part that is missing has no bound. */
 export interface RateOptions {
@@ -65,15 +71,14 @@ export interface CheckedOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-const JOB = /^[\w.-]{1,64}$/;
-
 /**
  * Fills in the defaults.
  * @throws TieredError `TIERED_CONFIG_INVALID` that names the field.
  */
 export function checkedOptions(options: ControlOptions): CheckedOptions {
   const { registry, job, weight, priority, ttlMs = 3_000, keepMs = 30_000, signal } = options;
-  if (!JOB.test(job)) throw configError('job', '1 to 64 letters, digits, ".", "-" and "_"', job);
+  if (!jobName.safeParse(job).success)
+    throw configError('job', '1 to 64 letters, digits, ".", "-" and "_"', job);
   assertTerm('weight', weight, '0.001 to 1000');
   assertTerm('priority', priority, 'a whole number from -100 to 100');
   assertCounts({ ttlMs }, 1_000);

@@ -2,7 +2,8 @@ import { z } from 'zod';
 
 /** Names stand in tables, files and metrics. */
 export const name = z.string().regex(/^(?!__proto__$)[^\p{C}]{1,256}$/u);
-const job = z.string().regex(/^(?!__proto__$)[\w.-]{1,64}$/);
+/** What operators and other jobs call a job. */
+export const job = z.string().regex(/^(?!__proto__$)[\w.-]{1,64}$/);
 /** Bounded, so that sums of amounts that others made up are numbers. */
 const amount = z.number().min(0).max(1e15);
 

@@ -1,4 +1,4 @@
-import type { Rate } from './rate.js';
+import { NO_RATE, type Rate } from './rate.js';
 import { decide } from './decide.js';
 import { recordOf } from './terms.js';
 import type { Seen } from '../records/board.js';
@@ -51,11 +51,7 @@ export function admission({ stages, policy }: Seen, { job, terms, source, wanted
     node: 'candidate',
     terms,
     sources: {
-      [source]: {
-        used: { bytes: 0, operations: 0 },
-        wanted: recordOf(wanted),
-        waits: 0,
-      },
+      [source]: { used: NO_RATE, wanted: recordOf(wanted), waits: 0 },
     },
     tiers: {},
   };

@@ -73,9 +73,9 @@ export class Demand {
   /** Whether there were enough of them, so that what was best is as good as it gets. */
   #isBestKnown = false;
 
-  constructor(clock: Clock, counts: PaceCounts, consumed?: Consumed) {
+  constructor(clock: Clock, counts: PaceCounts) {
     this.#clock = clock;
-    this.#moments.push({ at: clock.now(), counts, consumed });
+    this.#moments.push({ at: clock.now(), counts, consumed: undefined });
   }
 
   /**

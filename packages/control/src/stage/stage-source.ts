@@ -3,7 +3,7 @@ import { own } from '@tiered/core/internal';
 import { Pace } from '../pacing/pace.js';
 import { PacedDriver } from '../pacing/paced-driver.js';
 import type { RateRecord, SourceReport, Stage } from '../records/stage-record.js';
-import { NO_BOUND, NO_RATE, type Rate } from '../shares/rate.js';
+import { NO_RATE, type Rate } from '../shares/rate.js';
 import { recordOf } from '../shares/terms.js';
 import { Demand, type Consumed } from './demand.js';
 import { MeasuredBudget, type Load } from './measured-budget.js';
@@ -38,11 +38,6 @@ export class StageSource {
   /** Goes by another share from now on. */
   follow(share: Rate): void {
     this.#pace.set(share);
-  }
-
-  /** Bounds nothing any more. */
-  free(): void {
-    this.#pace.set(NO_BOUND);
   }
 
   /** What is said of a source that was not read yet. */

@@ -22,6 +22,7 @@ export { loadChecksum, type Checksum } from './support/checksum.js';
 export { definedOf, type Defined } from './support/defined.js';
 export { grouped } from './support/grouped.js';
 export { own } from './support/own.js';
+export { printable } from './support/printable.js';
 export { existingAt } from './support/place.js';
 export {
   assertCounts,

@@ -43,4 +43,6 @@ it('[U9] calls a bucket by its address, and anything by what can stand in a reco
   expect(await nameOf('memory')).toBe('memory');
   expect(await nameOf(`odd\n${'x'.repeat(300)}`)).toHaveLength(256);
   expect(await nameOf('odd\n')).toBe('odd?');
+  // No letter is cut in two: half of one cannot stand in a record.
+  expect(await nameOf(`s3://${'\u{1F5BC}'.repeat(300)}x`)).toBe(`${'\u{1F5BC}'.repeat(255)}x`);
 });

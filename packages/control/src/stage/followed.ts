@@ -1,4 +1,5 @@
 import type { Hierarchy } from '@tiered/core';
+import { printable } from '@tiered/core/internal';
 import type { Profile, StagingBuffer } from '@tiered/prefetch';
 import type { StageRecord } from '../records/stage-record.js';
 import type { NodeShare } from '../shares/node-shares.js';
@@ -55,7 +56,7 @@ export class Followed {
   look(): FollowedSays {
     const tiers = [...this.#hierarchies].flatMap((hierarchy) => hierarchy.stats().tiers).slice(0, MOST_TIERS);
     const entries = tiers.map(({ driver, usedBytes, quotaBytes }) => [
-      shown(driver),
+      printable(driver, LONGEST_NAME),
       { used: usedBytes, most: quotaBytes },
     ]);
     return { ...this.#lookAtBuffers(), tiers: Object.fromEntries(entries) as StageRecord['tiers'] };
@@ -99,11 +100,6 @@ export class Followed {
     followed.last = now;
     if (followed.looksAlike < IDLE_LOOKS) this.#consumed = sum(this.#consumed, difference(last, now));
   }
-}
-
-/** A name as it may stand in a record: its end, which tells more of a path than its beginning. */
-function shown(name: string): string {
-  return [...name.replaceAll(/\p{C}/gu, '?')].slice(-LONGEST_NAME).join('');
 }
 
 const NOTHING: Consumed = { bytes: 0, computedMs: 0, starvedMs: 0 };

@@ -1,10 +1,10 @@
-import { mountinfo, mountsOf, nearestMount } from '@tiered/core/internal';
+import { mountinfo, mountsOf, nearestMount, printable } from '@tiered/core/internal';
 import { realpath } from 'node:fs/promises';
 
 const FILE = 'file://';
 /** What is mounted, where a server gives it: `server:/export`, `//server/share`, `user@id.fs=/`. */
 const SERVED = /^[^/\s]+[:=]\/|^\/\/[^/]/;
-/** A name in a record has at most so many characters; the end of a path tells more than its beginning. */
+/** A name in a record has at most so many characters. */
 const LONGEST = 256;
 
 /**
@@ -17,7 +17,7 @@ const LONGEST = 256;
 export async function sourceNameOf(storage: string, mounts = mountinfo): Promise<string> {
   const name = storage.startsWith(FILE) ? await mountOf(storage.slice(FILE.length), mounts) : undefined;
   const plain = name ?? storage.replace(/(?<=[^/])\/$/, '');
-  return plain.replaceAll(/\p{C}/gu, '?').slice(-LONGEST);
+  return printable(plain, LONGEST);
 }
 
 async function mountOf(directory: string, mounts: typeof mountinfo): Promise<string | undefined> {

@@ -1,4 +1,5 @@
 import { html, type Markup } from '../page/markup.js';
+import { flagOf } from './setting.js';
 
 /** What may be set, with an example of each. */
 const FORMS = [
@@ -48,7 +49,7 @@ function formsOf(): Markup {
     const inputs = Object.entries(fields).map(
       ([name, example]) =>
         html`<label
-          >${labelOf(name)}<input name="${name}" placeholder="${example}" autocomplete="off"
+          >${flagOf(name)}<input name="${name}" placeholder="${example}" autocomplete="off"
         /></label>`,
     );
     return html`<form data-kind="${kind}">
@@ -63,9 +64,4 @@ function formsOf(): Markup {
   return html`<h2>Set</h2>
     ${forms}
     <p><output id="done"></output></p>`;
-}
-
-/** As in commands. */
-function labelOf(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

@@ -2,6 +2,7 @@ import type { Registry } from '@tiered/cluster/registry';
 import { look, setPolicy, type PolicyRecord } from '@tiered/control';
 import { randomUUID } from 'node:crypto';
 import os from 'node:os';
+import { userName } from '../user-name.js';
 import { changeOf, type Setting } from './setting.js';
 
 /** The policy that holds now. */
@@ -36,14 +37,6 @@ async function remarkOf(registry: Registry, { source, job, clear }: Setting): Pr
 
 /** Who sets it, for those who look. */
 function operator(): string {
-  return `${userName()}@${os.hostname()}`;
-}
-
-function userName(): string {
-  try {
-    return os.userInfo().username;
-  } catch {
-    // A user of a container has no entry in its passwd.
-    return `user ${process.getuid?.() ?? ''}`.trim();
-  }
+  const user = userName() ?? `user ${process.getuid?.() ?? ''}`.trim();
+  return `${user}@${os.hostname()}`;
 }

@@ -112,8 +112,8 @@ function valueOf(field: ValueName, text: string): number {
   throw configError(flag, field === 'priority' ? 'a whole number' : 'a number above 0', text);
 }
 
-/** As commands and forms call it. */
-function flagOf(field: ValueName): string {
+/** A field of a setting, as commands and forms call it. */
+export function flagOf(field: string): string {
   return field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 

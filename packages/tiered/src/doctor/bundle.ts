@@ -5,6 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { userName } from '../user-name.js';
 import { versionAbove } from '../version.js';
 import type { Diagnosis } from './diagnose.js';
 import type { Examined } from './examine.js';
@@ -73,15 +74,6 @@ function withoutPeople<T>(value: T): T {
   return mapped(value, (text) =>
     known.reduce((left, { pattern, by }) => left.replace(pattern, () => by), text),
   ) as T;
-}
-
-/** Undefined for a user that the system has no name for, as in some containers. */
-function userName(): string | undefined {
-  try {
-    return os.userInfo().username;
-  } catch {
-    return undefined;
-  }
 }
 
 /** All packages of the project, each of which may be installed or not. */

@@ -93,7 +93,7 @@ export class Node implements AsyncDisposable {
     return this.#process.close();
   }
 
-  async #ask(line: Line): Promise<unknown> {
-    return JSON.parse(await this.#process.ask(JSON.stringify(line)));
+  #ask(line: Line): Promise<unknown> {
+    return this.#process.askJson(line);
   }
 }

@@ -11,7 +11,7 @@ import { Prefetcher, StagingBuffer } from '@tiered/prefetch';
 import { firstFit, PlacementHandler } from '@tiered/tiering';
 import readline from 'node:readline';
 import { keyOf, OBJECTS, SOURCE_NAME } from './cases.js';
-import type { JobControl, JobCounts, JobTask } from './job.js';
+import type { JobControl, JobCounts, JobTask, Line } from './job.js';
 
 /** A training that is ahead by less does not wait: timers take a millisecond at least. */
 const AHEAD_MS = 2;
@@ -136,7 +136,7 @@ function counts(): JobCounts {
 
 let opened: Opened | undefined;
 for await (const line of readline.createInterface(process.stdin)) {
-  const task = JSON.parse(line) as { open: JobTask } | 'begin' | 'counts' | 'finish' | 'close';
+  const task = JSON.parse(line) as Line;
   let answer: unknown = {};
   if (typeof task === 'object') opened = await Opened.open(task.open);
   else if (task === 'counts') answer = counts();

@@ -41,7 +41,8 @@ export interface JobCounts {
   readonly requestMs: number;
 }
 
-type Line = { readonly open: JobTask } | 'begin' | 'counts' | 'finish' | 'close';
+/** What a job is told. */
+export type Line = { readonly open: JobTask } | 'begin' | 'counts' | 'finish' | 'close';
 
 const PROGRAM = fileURLToPath(new URL('job-process.ts', import.meta.url));
 
@@ -85,8 +86,8 @@ export class Job implements AsyncDisposable {
     return this.#process.close();
   }
 
-  async #ask(line: Line): Promise<unknown> {
-    return JSON.parse(await this.#process.ask(JSON.stringify(line)));
+  #ask(line: Line): Promise<unknown> {
+    return this.#process.askJson(line);
   }
 }
 

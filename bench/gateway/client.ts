@@ -56,8 +56,8 @@ export class Client implements AsyncDisposable {
     await this.#ask(task);
   }
 
-  async #ask(task: ClientTask | ConnectTask): Promise<unknown> {
-    return JSON.parse(await this.#process.ask(JSON.stringify(task)));
+  #ask(task: ClientTask | ConnectTask): Promise<unknown> {
+    return this.#process.askJson(task);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

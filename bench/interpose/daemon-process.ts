@@ -62,5 +62,4 @@ export class DaemonProcess implements AsyncDisposable {
   }
 }
 
-const ask = async (of: LineProcess, question: DaemonQuestion): Promise<unknown> =>
-  JSON.parse(await of.ask(JSON.stringify(question)));
+const ask = (of: LineProcess, question: DaemonQuestion): Promise<unknown> => of.askJson(question);

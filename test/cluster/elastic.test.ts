@@ -106,29 +106,24 @@ const CHANGES: readonly GlobalCheckpoint[] = [
   { epoch: 1, batches: 0 },
 ];
 
+async function changeInStep(n: number, m: number, change: GlobalCheckpoint): Promise<void> {
+  const job = await ElasticJob.start(n);
+  const before = await readInStep(job, START, change);
+  await job.resize(m);
+  const after = await readInStep(job, change, END);
+  expect([...before, ...after]).toEqual(globalOrder());
+  expect(job.sourceBytes).toBeLessThanOrEqual(DATA + (await bytesAgain(n, m)));
+}
+
 describe('N workers become M', () => {
   it.each(CHANGES.flatMap((change) => [[2, 4, change] as const, [3, 6, change] as const]))(
     '[Z3] [Z5] [S2] %d become %d after %o: each sample once, in the global order, from copies of the old homes',
-    async (n, m, change) => {
-      const job = await ElasticJob.start(n);
-      const before = await readInStep(job, START, change);
-      await job.resize(m);
-      const after = await readInStep(job, change, END);
-      expect([...before, ...after]).toEqual(globalOrder());
-      expect(job.sourceBytes).toBeLessThanOrEqual(DATA + (await bytesAgain(n, m)));
-    },
+    changeInStep,
   );
 
   it.each(CHANGES.flatMap((change) => [[4, 3, change] as const, [5, 2, change] as const]))(
     '[Z5] [Z7] [S2] %d become %d after %o: each sample once, and the source is asked again for what has left',
-    async (n, m, change) => {
-      const job = await ElasticJob.start(n);
-      const before = await readInStep(job, START, change);
-      await job.resize(m);
-      const after = await readInStep(job, change, END);
-      expect([...before, ...after]).toEqual(globalOrder());
-      expect(job.sourceBytes).toBeLessThanOrEqual(DATA + (await bytesAgain(n, m)));
-    },
+    changeInStep,
   );
 
   it('[Z3] [Z5] by plan: copies of the old plan are used', async () => {

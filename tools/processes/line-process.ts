@@ -58,6 +58,11 @@ export class LineProcess {
     return value;
   }
 
+  /** As `ask`, of a question and an answer as JSON. */
+  async askJson(question: unknown): Promise<unknown> {
+    return JSON.parse(await this.ask(JSON.stringify(question)));
+  }
+
   /** An error that names the process, and quotes the end of what it wrote to stderr. */
   error(what: string): Error {
     return new Error(`${this.#what} ${what}. ${this.#errors}`);

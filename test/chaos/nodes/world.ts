@@ -4,6 +4,7 @@ import { countFault, type Figures } from '../figures.js';
 import { Dataset, KEYS, type Key } from '../simulated/dataset.js';
 import { SimulatedDisk } from '../simulated/disk.js';
 import { Finding } from '../simulated/finding.js';
+import { goThrough } from '../simulated/go-through.js';
 import { Reading } from '../simulated/reading.js';
 import { UnderWay } from '../simulated/under-way.js';
 import type { ReadStep } from '../steps.js';
@@ -62,20 +63,16 @@ export class NodesWorld {
    */
   static async run(schedule: NodeSchedule, figures: Figures): Promise<void> {
     const world = new NodesWorld(schedule, figures);
-    figures.schedules += 1;
     world.#underWay.listen();
     try {
-      for (const [i, size] of schedule.sizes.entries()) {
-        const key = KEYS[i];
-        if (key !== undefined && size > 0) await world.#dataset.put(key, size);
-      }
-      for (const step of schedule.steps) {
-        figures.steps += 1;
-        await world.#make(step);
-        await world.#clock.advance(1);
-        world.#underWay.throwFinding();
-      }
-      await world.#end();
+      await goThrough(schedule, {
+        clock: world.#clock,
+        dataset: world.#dataset,
+        underWay: world.#underWay,
+        figures,
+        make: (step) => world.#make(step),
+        end: () => world.#end(),
+      });
     } finally {
       for (const node of world.#nodes) node?.kill();
       await ticked();

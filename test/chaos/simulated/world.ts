@@ -6,6 +6,7 @@ import { close, place, rescan } from './calls.js';
 import { Dataset, KEYS } from './dataset.js';
 import { SimulatedDisk } from './disk.js';
 import { Finding } from './finding.js';
+import { goThrough } from './go-through.js';
 import { checkKnown } from './known-names.js';
 import { Knowledge } from './knowledge.js';
 import { Life } from './life.js';
@@ -61,20 +62,16 @@ export class World {
    */
   static async run(schedule: Schedule, figures: Figures): Promise<void> {
     const world = new World(schedule, figures);
-    figures.schedules += 1;
     world.#underWay.listen();
     try {
-      for (const [i, size] of schedule.sizes.entries()) {
-        const key = KEYS[i];
-        if (key !== undefined && size > 0) await world.#dataset.put(key, size);
-      }
-      for (const step of schedule.steps) {
-        figures.steps += 1;
-        await world.#make(step);
-        await world.#clock.advance(1);
-        world.#underWay.throwFinding();
-      }
-      await world.#end();
+      await goThrough(schedule, {
+        clock: world.#clock,
+        dataset: world.#dataset,
+        underWay: world.#underWay,
+        figures,
+        make: (step) => world.#make(step),
+        end: () => world.#end(),
+      });
     } finally {
       for (const life of world.#lives) life?.kill(world.#disks);
       await ticked();

@@ -179,6 +179,8 @@ export class NodesWorld {
     const began = this.#clock.now();
     const reading = new Reading(life, known, this.#dataset, onBytes).make(step).then(() => {
       const ms = this.#clock.now() - began;
+      // Of a node that was killed nobody waits for a read, though its abort still comes.
+      if (!node.isRunning) return;
       // What its tiers and the source do takes longer, and is no matter of nodes.
       const isQuick = life.isSound && node.options.faults.source === 0 && node.stops === stops;
       // A former home is asked before the present one.

@@ -70,6 +70,39 @@ describe('workers that a configuration names', () => {
     expect(all[1]?.cluster?.endpoint).toBeDefined();
   });
 
+  it('[Z3] read from the source what it gives sooner by the profile', async () => {
+    const { source, registry } = await place();
+    const directory = path.dirname(source);
+    const curve = (MBps: number) => ({ points: [[1, MBps]] });
+    const profile = {
+      version: 1,
+      objectBytes: BYTES,
+      source: { name: 'source', read: curve(1000) },
+      tiers: [{ name: 'ram', read: curve(10_000) }],
+      peers: { name: 'peers', read: curve(1) },
+    };
+    await fs.writeFile(path.join(directory, 'profile.json'), JSON.stringify(profile));
+    const of = async (rank: number) => {
+      const file = path.join(directory, `worker-${rank}.json`);
+      const cluster = { name: 'training', registry, rank, size: 2, ...PATIENT };
+      const levels = {
+        source: { driver: 'fs', root: source },
+        tiers: [{ driver: 'memory', quota: '8MiB' }],
+      };
+      await fs.writeFile(file, JSON.stringify({ ...levels, model: 'profile.json', cluster }));
+      const dataset = await openDataset(file);
+      onTestFinished(() => dataset.close());
+      return dataset;
+    };
+    const all = await Promise.all([of(0), of(1)]);
+    for (const { cluster } of all) expect(await cluster?.gathered({ timeoutMs: 600_000 })).toBe(true);
+    for (const { hierarchy, cluster } of all) {
+      for (const key of KEYS) await hierarchy.read(key);
+      expect(cluster?.stats()).toMatchObject({ peers: { reads: 0 } });
+      expect(cluster?.stats().preferred).toBeGreaterThan(0);
+    }
+  });
+
   it('[Z3] make one plan of what their loaders read', async () => {
     const { source, registry } = await place();
     const placement = { policy: 'planFollower' };

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Hierarchy, StorageDriver } from '@tiered/core';
+import type { Hierarchy, PeerModel, StorageDriver } from '@tiered/core';
 import { configError, invariant, loadChecksum, onAbort, SafeEmitter } from '@tiered/core/internal';
 import type { PlacementPolicy } from '@tiered/tiering';
 import { MovedHomes, type HashOf, type Homes } from './homes/homes.js';
@@ -8,7 +8,6 @@ import { RendezvousHomes } from './homes/rendezvous.js';
 import { Members, type Member } from './membership/members.js';
 import { checkedOptions, type CheckedOptions, type ClusterOptions } from './options.js';
 import { NO_COUNTS, Peer, sumOfCounts, type PeerCounts } from './peers/peer.js';
-import type { PeerModel } from './peers/peer-model.js';
 import { PeersDriver, type AskedPeer, type PeerReadCounts } from './peers/peers-driver.js';
 import { RoomOf } from './serving/room-of.js';
 import { httpTransport, type Listener, type Transport } from './serving/transport.js';

@@ -17,5 +17,4 @@ export type { MemberRecord } from './member.js';
 export type { Member } from './membership/members.js';
 export type { ClusterOptions } from './options.js';
 export type { PeerCounts } from './peers/peer.js';
-export type { PeerModel } from './peers/peer-model.js';
 export type { PeerReadCounts, PeersDriver } from './peers/peers-driver.js';

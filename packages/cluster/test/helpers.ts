@@ -1,9 +1,16 @@
-import { Hierarchy, MemoryDriver, systemClock, type Clock, type StorageDriver } from '@tiered/core';
+import {
+  Hierarchy,
+  MemoryDriver,
+  systemClock,
+  type Clock,
+  type PeerModel,
+  type StorageDriver,
+} from '@tiered/core';
 import { MetricsDriver } from '@tiered/core/decorators';
 import { someBytes } from '@tiered/core/testing';
 import { firstFit, PlacementHandler } from '@tiered/tiering';
 import { onTestFinished } from 'vitest';
-import { Cluster, type ClusterOptions, type HomePlan, type PeerModel } from '../src/index.js';
+import { Cluster, type ClusterOptions, type HomePlan } from '../src/index.js';
 import { MemoryRecords, MemoryRegistry } from '../src/registry/memory-registry.js';
 
 export type Objects = ReadonlyMap<string, Uint8Array>;

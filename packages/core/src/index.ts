@@ -18,7 +18,7 @@ export { statsBetween, type HierarchyStats, type ReadStats, type TierStats } fro
 export { MetadataContainer, type Namespace } from './namespace/metadata-container.js';
 export { type DropReason, type VersionPolicy } from './placement/placement.js';
 export type { HierarchyReadIntoOptions, HierarchyReadOptions, HierarchyReadRequest } from './read/options.js';
-export { type FetchModel } from './read/place-choice.js';
+export { type FetchModel, type PeerModel } from './read/place-choice.js';
 export { formatBytes, parseBytes, type ByteSize } from './support/bytes.js';
 export { systemClock, type Clock, type SleepOptions } from './support/clock.js';
 export {

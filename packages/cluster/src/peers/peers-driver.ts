@@ -1,4 +1,4 @@
-import { isTieredError, type Clock, type StorageDriver } from '@tiered/core';
+import { isTieredError, type Clock, type PeerModel, type StorageDriver } from '@tiered/core';
 import {
   InterceptingDriver,
   type DriverCall,
@@ -9,7 +9,7 @@ import {
 import { Allowance, HedgedRead, LateWatch, type HedgeHost } from '@tiered/core/internal';
 import { inNewMemory } from '../in-new-memory.js';
 import type { Peer } from './peer.js';
-import { PeerChoice, type PeerModel } from './peer-model.js';
+import { PeerChoice } from './peer-choice.js';
 import { wantedRange } from './wanted-read.js';
 
 /** Second requests to the source, as a share of the reads of peers. */

@@ -228,7 +228,8 @@ export const hierarchySchema = group('a mapping with source, and mostly tiers', 
     title: 'Model',
     description:
       'A profile that "tiered calibrate -o" wrote, relative to this file. By it each read uses the copy or the source, ' +
-      'whichever is faster at the moment, and plans of what tiers are to hold go by it. Needs @tiered/simulator. ' +
+      'whichever is faster at the moment, and plans of what tiers are to hold go by it. If it has peers ("--peers"), a ' +
+      'worker of a cluster chooses between them and the source so, too. Needs @tiered/simulator. ' +
       'Default: none; copies are always read, and plans take a source of 5 ms and 100 MB/s.',
   }).optional(),
   prefetcher: prefetcher.optional(),

@@ -20,6 +20,31 @@ export interface FetchModel {
    * a source that nobody has measured.
    */
   readonly savedMs?: ((bytes: number) => number) | undefined;
+  /**
+   * Returns how long reads take below the tiers, if other workers of a cluster were measured.
+   * @param workers All that read from the source, this one included.
+   */
+  readonly peers?: ((workers: number) => PeerModel) | undefined;
+}
+
+/**
+ * Says how long reads take below the tiers of a worker of a cluster. By it a read goes to a peer or to the
+ * source, whichever is sooner (HDMLP, section 5.2). `peerModelOf` of `@tiered/simulator/calibration` makes
+ * one from measurements.
+ */
+export interface PeerModel {
+  /**
+   * Returns the milliseconds that a read from a peer takes. Called for each read of an object that a peer
+   * keeps, so it must be quick, and it must not throw. NaN counts as longer than anything.
+   * @param bytes Length of the read, at least 1.
+   * @param underWay Reads of this worker under way at that peer, this one included.
+   */
+  peerMs(bytes: number, underWay: number): number;
+  /**
+   * Returns the milliseconds that a read from the source takes. As `peerMs`.
+   * @param underWay Reads of this worker under way at the source, this one included.
+   */
+  sourceMs(bytes: number, underWay: number): number;
 }
 
 /** Chooses between a copy and the source by a model, and counts the reads under way for the model. */

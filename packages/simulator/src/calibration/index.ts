@@ -9,7 +9,6 @@ export {
   systemOf,
   unsteadyIn,
   type CalibrationProfile,
-  type MeasuredPeers,
   type PlaceProfile,
   type SystemRest,
 } from './profile.js';

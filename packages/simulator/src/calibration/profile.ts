@@ -1,4 +1,4 @@
-import { TieredError, type FetchModel } from '@tiered/core';
+import { TieredError, type FetchModel, type PeerModel } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { z } from 'zod';
 import { throughput, type StorageClass, type SystemModel, type ThroughputCurve } from '../model/model.js';
@@ -93,9 +93,10 @@ export function unsteadyIn({ source, tiers, peers }: CalibrationProfile): string
  *
  * The time that a copy saves (`savedMs`) is split into bytes and latency. Latency is the time of one read
  * alone beyond that of its bytes at the highest rate. As many reads share it as are worthwhile for the
- * source.
+ * source. If peers were measured, `peers` is `peerModelOf`.
  */
-export function fetchModelOf({ tiers, source, objectBytes }: CalibrationProfile): FetchModel {
+export function fetchModelOf(measured: CalibrationProfile): FetchModel {
+  const { tiers, source, objectBytes } = measured;
   const most = Math.max(...source.read.points.map(([, rate]) => rate));
   const alone = throughput(source.read, 1);
   const latencyMs = Math.max(0, objectBytes / 1000 / alone - objectBytes / 1000 / most);
@@ -107,15 +108,8 @@ export function fetchModelOf({ tiers, source, objectBytes }: CalibrationProfile)
       return points === undefined ? Infinity : bytes / 1000 / (throughput(points, underWay) / underWay);
     },
     savedMs: (bytes) => shared + bytes / 1000 / most,
+    ...(measured.peers && { peers: (workers) => peerModelOf(measured, workers) }),
   };
-}
-
-/** Says how long reads take below the tiers, as `PeerModel` of `@tiered/cluster`. */
-export interface MeasuredPeers {
-  /** Milliseconds of a read of so many bytes from another worker, with so many reads of it under way. */
-  peerMs(bytes: number, underWay: number): number;
-  /** As `peerMs`, from the source. */
-  sourceMs(bytes: number, underWay: number): number;
 }
 
 /**
@@ -124,7 +118,7 @@ export interface MeasuredPeers {
  * to read as many from the source as itself.
  * @throws TieredError `TIERED_CONFIG_INVALID` if peers were not measured.
  */
-export function peerModelOf({ source, peers }: CalibrationProfile, workers: number): MeasuredPeers {
+export function peerModelOf({ source, peers }: CalibrationProfile, workers: number): PeerModel {
   if (peers === undefined)
     throw configError('profile.peers', 'what "tiered calibrate --peers" measures', undefined);
   const ms = ({ read }: PlaceProfile, bytes: number, underWay: number) =>

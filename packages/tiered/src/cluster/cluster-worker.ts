@@ -1,6 +1,14 @@
 import type { Cluster } from '@tiered/cluster';
 import type { ClusterPlanSettings, LoadedConfig } from '@tiered/config';
-import { isTieredError, TieredError, type Clock, type Hierarchy, type HierarchyOptions } from '@tiered/core';
+import {
+  isTieredError,
+  TieredError,
+  type Clock,
+  type FetchModel,
+  type Hierarchy,
+  type HierarchyOptions,
+  type PeerModel,
+} from '@tiered/core';
 import { isPlanFollower, PlacementHandler, type PlacementPolicy } from '@tiered/tiering';
 import { policyOf } from '../configuration/levels.js';
 import { warnProcess, type LogTargets } from '../quiet-log.js';
@@ -41,14 +49,13 @@ export class ClusterWorker implements AsyncDisposable {
     options: JoinOptions,
   ): Promise<ClusterWorker> {
     const { clock, signal, warn = warnProcess, note } = options;
-    if (settings === undefined) return new ClusterWorker(undefined, hierarchy, undefined, clock);
+    if (settings === undefined) return new ClusterWorker(undefined, hierarchy, {}, clock);
     try {
       const { joinCluster } = await import('./join-cluster.js');
       const { cluster, size } = await joinCluster(settings, hierarchy, { clock, signal });
       logCluster(cluster, settings.name, clock, { warn, note });
       const { plan } = settings;
-      const followed = plan && size !== undefined ? { plan, ranks: size } : undefined;
-      return new ClusterWorker(cluster, hierarchy, followed, clock);
+      return new ClusterWorker(cluster, hierarchy, { plan, size }, clock);
     } catch (error) {
       throw inSection(error);
     }
@@ -57,13 +64,13 @@ export class ClusterWorker implements AsyncDisposable {
   private constructor(
     cluster: Cluster | undefined,
     made: HierarchyOptions,
-    followed: Followed | undefined,
+    { plan, size }: Workers,
     clock: Clock,
   ) {
     this.cluster = cluster;
-    this.changes = cluster === undefined ? {} : changesFor(cluster, made);
+    this.changes = cluster === undefined ? {} : changesFor(cluster, made, size);
     this.#policy = policyOf(made);
-    this.#followed = followed;
+    this.#followed = plan && size !== undefined ? { plan, ranks: size } : undefined;
     this.#clock = clock;
   }
 
@@ -117,11 +124,36 @@ interface Followed {
   readonly ranks: number;
 }
 
+/** What the configuration says of all workers. */
+interface Workers {
+  readonly plan?: ClusterPlanSettings | undefined;
+  /** Undefined if they come and go. */
+  readonly size?: number | undefined;
+}
+
 /** A policy that follows plans places what the plan says, and others what this worker is the home of. */
-function changesFor(cluster: Cluster, { source, placement }: HierarchyOptions): ClusterWorker['changes'] {
-  const shared = cluster.source(source);
+function changesFor(
+  cluster: Cluster,
+  { source, placement, model }: HierarchyOptions,
+  size: number | undefined,
+): ClusterWorker['changes'] {
+  const shared = cluster.source(source, { model: peerModelFor(cluster, model?.peers, size) });
   if (!(placement instanceof PlacementHandler) || isPlanFollower(placement.policy)) return { source: shared };
   return { source: shared, placement: placement.withPolicy(cluster.policy(placement.policy)) };
+}
+
+/** Goes by as many workers as there are at the moment. */
+function peerModelFor(
+  cluster: Cluster,
+  peers: FetchModel['peers'],
+  size: number | undefined,
+): PeerModel | undefined {
+  if (peers === undefined) return undefined;
+  const now = () => peers(size ?? cluster.members.length + 1);
+  return {
+    peerMs: (bytes, underWay) => now().peerMs(bytes, underWay),
+    sourceMs: (bytes, underWay) => now().sourceMs(bytes, underWay),
+  };
 }
 
 /** Says in which section of the configuration something is wrong. */

@@ -1,22 +1,4 @@
-/**
- * Says how long reads take below the tiers of a worker. By it a read goes to a peer or to the source,
- * whichever is sooner (HDMLP, section 5.2). `peerModelOf` of `@tiered/simulator/calibration` makes one of
- * measurements.
- */
-export interface PeerModel {
-  /**
-   * Returns the milliseconds that a read from a peer takes. Called for each read of an object that a peer
-   * keeps, so it must be quick, and it must not throw. NaN counts as longer than anything.
-   * @param bytes Length of the read, at least 1.
-   * @param underWay Reads of this worker under way at that peer, this one included.
-   */
-  peerMs(bytes: number, underWay: number): number;
-  /**
-   * Returns the milliseconds that a read from the source takes. As `peerMs`.
-   * @param underWay Reads of this worker under way at the source, this one included.
-   */
-  sourceMs(bytes: number, underWay: number): number;
-}
+import type { PeerModel } from '@tiered/core';
 
 /** Chooses between peers and the source by a model. */
 export class PeerChoice {

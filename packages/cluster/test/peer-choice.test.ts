@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PeerChoice } from '../src/peers/peer-model.js';
+import { PeerChoice } from '../src/peers/peer-choice.js';
 import { objectsOf, sourceOf, workers } from './helpers.js';
 
 const N = 3;

@@ -207,6 +207,51 @@ describe('place', () => {
   });
 });
 
+describe('a tier that hangs while a copy of several chunks is on its way', () => {
+  /** The first chunks are written, and reads of them hang; requests to the source from the fourth on wait. */
+  async function hanging() {
+    const objects = objectsOf([100]);
+    const source = new HoldingDriver(await memoryWith(objects), { operations: ['readInto'] });
+    const rules = [{ operations: ['readInto'], fault: { kind: 'hang' } }] as const;
+    const tier = new FaultDriver(new MemoryDriver(), { rules });
+    const clock = new ManualClock();
+    const placement = new PlacementHandler({ chunk: 10, concurrency: 1 });
+    const tiers = [{ driver: tier, quota: 1000, readDeadlineMs: 1000 }];
+    const h = await new Hierarchy({ source, tiers, placement, clock }).open();
+    const first = h.read('0', { offset: 0, length: 10 });
+    await until(() => source.held.length > 0);
+    await source.release();
+    await first;
+    return { objects, source, tier, clock, h };
+  }
+
+  it('[R2] is a fault of the tier after its deadline, and the bytes are those of the source', async () => {
+    const { objects, source, tier, clock, h } = await hanging();
+    const read = h.read('0', { offset: 0, length: 5 });
+    await until(() => tier.injected.length > 0);
+    await clock.advance(2000);
+    await until(() => source.held.length > 0);
+    await source.releaseAll();
+    expect(await read).toEqual(objects.get('0')?.subarray(0, 5));
+    expect(h.stats().tiers[0]?.faults).toBe(1);
+    await h.close();
+  });
+
+  it('[B1] keeps no reader that has aborted', async () => {
+    const { source, tier, h } = await hanging();
+    const abort = new AbortController();
+    const target = new Uint8Array(5);
+    const read = endOf(h.readInto('0', target, { signal: abort.signal }));
+    await until(() => tier.injected.length > 0);
+    const enough = new Error('enough');
+    abort.abort(enough);
+    expect(await read).toEqual({ error: enough });
+    const closing = h.close();
+    await source.releaseAll();
+    await closing;
+  });
+});
+
 describe('copies that changed', () => {
   it('[V2] a read of all of an object that grew while its copy was checked gives all of the new one', async () => {
     const objects = objectsOf([20]);

@@ -159,6 +159,15 @@ export class Tier {
     );
   }
 
+  /** As `readInto`, by a call of the caller's, for a file that is open already. Asks for so many bytes. */
+  within<T>(
+    bytes: number,
+    signal: AbortSignal | undefined,
+    call: (signal: AbortSignal | undefined) => Promise<T>,
+  ): Promise<T> {
+    return this.#underWay === undefined ? call(signal) : this.#underWay.hold(bytes, signal, call);
+  }
+
   /**
    * As the driver's `readMany`, with the deadline of `readInto`. The outcome of a late read is
    * `TIERED_DEADLINE`.

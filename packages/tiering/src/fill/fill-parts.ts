@@ -33,6 +33,7 @@ export interface FillTask {
 
 /** What all fills work with. */
 export interface FillParts {
+  readonly host: Pick<PlacementHost, 'tierFault'>;
   readonly gate: SourceGate;
   readonly writers: Writers;
   readonly budget: MemoryBudget;

@@ -1,4 +1,6 @@
 import type { ObjectWriter, ReadIntoOptions } from '@tiered/core/driver';
+import { raceAbort } from '@tiered/core/internal';
+import type { FillParts, FillTask } from './fill-parts.js';
 import type { Claim, Copy, CopyContent, PublishOptions, Turn } from '../tier/tier-store.js';
 
 /**
@@ -7,12 +9,16 @@ import type { Claim, Copy, CopyContent, PublishOptions, Turn } from '../tier/tie
  */
 export class GrowingCopy {
   readonly #claim: Claim;
+  readonly #key: string;
+  readonly #host: FillParts['host'];
   #writer: Promise<ObjectWriter> | undefined;
   #publishing: Promise<Copy> | undefined;
   #copy: Copy | undefined;
 
-  constructor(claim: Claim) {
+  constructor({ claim, object }: Pick<FillTask, 'claim' | 'object'>, host: FillParts['host']) {
     this.#claim = claim;
+    this.#key = object.key;
+    this.#host = host;
   }
 
   /** The copy, once it is published. */
@@ -42,14 +48,37 @@ export class GrowingCopy {
     this.#copy = await this.#publishing;
   }
 
-  /** Reads what was written, published or not. Returns fewer bytes if the tier cannot give them all. */
-  async readInto(target: Uint8Array, options: ReadIntoOptions): Promise<number> {
-    const writer = await this.#writer;
+  /**
+   * Reads what was written, published or not, within the deadline of the tier. Returns fewer bytes if the
+   * tier cannot give them all, or does not answer, which is a fault of it. Abort rejects with
+   * `signal.reason`.
+   */
+  async readInto(target: Uint8Array, { offset, signal }: ReadIntoOptions): Promise<number> {
+    const { tier } = this.#claim.store;
+    try {
+      const read = (under?: AbortSignal) => this.#readInto(target, { offset, signal: under });
+      return await tier.within(target.byteLength, signal, read);
+    } catch (error) {
+      signal?.throwIfAborted();
+      this.#host.tierFault(tier, 'readInto', this.#key, error);
+      return 0;
+    }
+  }
+
+  async #readInto(target: Uint8Array, options: ReadIntoOptions): Promise<number> {
+    const { signal } = options;
+    const writer = await raceAbort(Promise.resolve(this.#writer), signal);
     const count = (await writer?.readInto(target, options).catch(() => 0)) ?? 0;
     if (count === target.byteLength) return count;
     // While a copy is being published, it cannot be read through its writer any more.
-    await this.#publishing?.catch(() => undefined);
-    return this.#copy === undefined ? 0 : this.#claim.readInto(target, options).catch(() => 0);
+    await raceAbort(
+      Promise.resolve(this.#publishing).catch(() => undefined),
+      signal,
+    );
+    if (this.#copy === undefined) return 0;
+    const found = await this.#claim.readInto(target, options).catch(() => 0);
+    signal?.throwIfAborted();
+    return found;
   }
 
   /** Deletes everything that was not published. */

@@ -76,7 +76,7 @@ export class ObjectFill {
   constructor(task: FillTask, parts: FillParts) {
     this.#task = task;
     this.#parts = parts;
-    this.#growing = new GrowingCopy(task.claim);
+    this.#growing = new GrowingCopy(task, parts.host);
     const stopListening = onAbort(parts.closing, (error) => this.#fail({ error, side: 'source' }));
     this.#chunks = new Chunks(task.claim.bytes, task.object.chunkBytes);
     this.done = this.#run().finally(stopListening);
@@ -164,7 +164,7 @@ export class ObjectFill {
     const { chunk, start, target } = part;
     // Neither a tier nor another chunk can fail a read that the source can serve.
     if (this.#failure !== undefined) return this.#readAlone(part, signal);
-    if (this.#chunks.isWritten(chunk)) return this.#readBack(start, target);
+    if (this.#chunks.isWritten(chunk)) return this.#readBack(start, target, signal);
     const arriving = this.#arriving.get(chunk);
     if (arriving !== undefined) {
       arriving.ticket?.promote();
@@ -212,8 +212,8 @@ export class ObjectFill {
   /**
    * Reads what the tier has already of an object whose copy is not published yet, or was published just now.
    */
-  #readBack(offset: number, target: Uint8Array): Promise<void> {
-    return this.#parts.tierReads.run(undefined, (signal) => this.#readBackUnder(signal, offset, target));
+  #readBack(offset: number, target: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+    return this.#parts.tierReads.run(signal, (under) => this.#readBackUnder(under, offset, target));
   }
 
   async #readBackUnder(signal: AbortSignal, offset: number, target: Uint8Array): Promise<void> {

@@ -155,6 +155,8 @@ NAPI_MODULE_INIT() {
       {"takeDescriptor", NULL, descriptor_take, NULL, NULL, NULL, napi_enumerable, NULL},
       {"connectTo", NULL, socket_connect, NULL, NULL, NULL, napi_enumerable, NULL},
       {"userBehind", NULL, socket_user, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"lockNumber", NULL, number_lock, NULL, NULL, NULL, napi_enumerable, NULL},
+      {"isNumberLocked", NULL, number_is_locked, NULL, NULL, NULL, napi_enumerable, NULL},
   };
   napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions);
   return exports;

@@ -1,4 +1,4 @@
-/* Functions of the addon for reads, writes and shared memory. */
+/* Functions of the addon for reads, writes, shared memory and locks. */
 #ifndef TIERED_ADDON_H
 #define TIERED_ADDON_H
 
@@ -19,5 +19,8 @@ napi_value descriptor_give(napi_env env, napi_callback_info info);
 napi_value descriptor_take(napi_env env, napi_callback_info info);
 napi_value socket_connect(napi_env env, napi_callback_info info);
 napi_value socket_user(napi_env env, napi_callback_info info);
+
+napi_value number_lock(napi_env env, napi_callback_info info);
+napi_value number_is_locked(napi_env env, napi_callback_info info);
 
 #endif

@@ -114,4 +114,12 @@ export interface Binding {
   /** The descriptor of a socket that does not block, and that said this. */
   connectTo(path: string, greeting: Uint8Array): number;
   userBehind(socket: number): number;
+  /**
+   * Locks a number of an open file (`F_OFD_SETLK`), or lets go of it. Never waits: `EAGAIN` if another open
+   * file has it.
+   * @param how 0 lets go, 1 shares it with others, 2 has it alone.
+   */
+  lockNumber(fd: number, number: number, how: 0 | 1 | 2): number;
+  /** 1 if another open file has it in any way, else 0. */
+  isNumberLocked(fd: number, number: number): number;
 }

@@ -1,4 +1,4 @@
-/** File I/O in native threads, and memory that processes share. @module */
+/** File I/O in native threads, memory that processes share, and locks between them. @module */
 export {
   IoThreads,
   type BatchRead,
@@ -11,5 +11,13 @@ export {
   type TargetOptions,
 } from './io-threads.js';
 export { native, type Native } from './load.js';
-export { failureOf, NativeError, type FailureCode, type MemoryStep, type WriteStep } from './outcomes.js';
+export { NumberLocks } from './number-locks.js';
+export {
+  failureOf,
+  NativeError,
+  type FailureCode,
+  type LockStep,
+  type MemoryStep,
+  type WriteStep,
+} from './outcomes.js';
 export { MemoryRequest, MOST_SHARED_BYTES, SharedMemory } from './shared-memory.js';

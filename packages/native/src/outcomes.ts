@@ -49,6 +49,9 @@ export type WriteStep = (typeof STEPS)[number];
 /** The steps by which two processes share memory. */
 export type MemoryStep = 'make' | 'map' | 'give' | 'connect' | 'receive';
 
+/** What is done with locks of numbers. */
+export type LockStep = 'lock' | 'unlock';
+
 /** A failed system call, with the fields of an error of `node:fs`, so that it can be handled as one. */
 export class NativeError extends Error {
   override readonly name = 'NativeError';
@@ -56,8 +59,8 @@ export class NativeError extends Error {
   readonly code: FailureCode;
   /** The number behind it; negative. */
   readonly errno: number;
-  /** The operation: `open`, `read`, the step of a write, or the step of sharing memory. */
-  readonly syscall: 'open' | 'read' | WriteStep | MemoryStep;
+  /** The operation: `open`, `read`, or the step of a write, of sharing memory, or of a lock. */
+  readonly syscall: 'open' | 'read' | WriteStep | MemoryStep | LockStep;
 
   /**
    * @param outcome Below 0.

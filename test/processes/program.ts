@@ -39,8 +39,10 @@ export async function programOf(
         setup: (compiler) => {
           compiler.onLoad({ filter: /packages\/.*\/src\/.*\.ts$/ }, async ({ path: source }) => {
             const text = await readFile(source, 'utf8');
-            const url = JSON.stringify(pathToFileURL(source).href);
-            return { contents: text.replaceAll('import.meta.url', url), loader: 'ts' };
+            const contents = text
+              .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(source).href))
+              .replaceAll('import.meta.dirname', JSON.stringify(path.dirname(source)));
+            return { contents, loader: 'ts' };
           });
         },
       },

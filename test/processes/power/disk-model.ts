@@ -36,6 +36,12 @@ class Directory {
 
 type Node = File | Directory;
 
+/** Where what was written of a file ends. */
+function endOf(node: Node | undefined): number {
+  const last = node instanceof File ? node.writes.at(-1) : undefined;
+  return last === undefined ? 0 : last.at + (last.bytes?.byteLength ?? 0);
+}
+
 /** Bytes that a disk writes at once. */
 const SECTOR = 512;
 
@@ -77,6 +83,10 @@ export class DiskModel {
         break;
       case 'pwrite64':
         this.#write(call, one, call.numbers.at(-1) ?? 0, call.bytes.subarray(0, call.result));
+        break;
+      case 'write':
+        // Those of native threads follow each other in a new file.
+        this.#write(call, one, endOf(this.#find(one)), call.bytes.subarray(0, call.result));
         break;
       case 'ftruncate':
         this.#write(call, one, call.numbers.at(-1) ?? 0, undefined);

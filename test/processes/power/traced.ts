@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
  * it had ended.
  */
 export interface Call {
+  /** Such as `rename`, also for `renameat`. */
   readonly name: string;
   readonly began: number;
   readonly ended: number;
@@ -26,6 +27,8 @@ const CALLS = [
   ...['openat', 'pwrite64', 'write', 'pwritev', 'writev', 'ftruncate', 'fallocate', 'fsync', 'fdatasync'],
   ...['rename', 'renameat', 'renameat2', 'link', 'linkat', 'unlink', 'unlinkat', 'mkdir', 'mkdirat', 'rmdir'],
 ];
+/** The end of names of calls that take a directory for each path. */
+const PLACED = /(?<!open)at2?$/;
 const LONGEST_WRITE = 1 << 24;
 
 /** Why calls cannot be recorded here; undefined if they can. */
@@ -81,14 +84,15 @@ function callOf(text: string, began: number, ended: number): Call | undefined {
   const opened = args.filter((one) => /^(AT_FDCWD|\d+)</.test(one)).map(pathOf);
   const isWrite = /write/.test(name);
   const isByDescriptor = texts.length === 0 || isWrite;
-  // `openat`, `renameat` and their like name a directory for each path, and Node always the working
-  // directory.
-  const directory = opened[0] ?? process.cwd();
-  const paths = isByDescriptor ? opened : texts.map((one) => path.resolve(directory, one.toString()));
+  // `openat`, `renameat` and their like name a directory for each path, and others none.
+  const directoryOf = (at: number) => opened[at] ?? process.cwd();
+  const paths = isByDescriptor
+    ? opened
+    : texts.map((one, at) => path.resolve(directoryOf(at), one.toString()));
   const numbers = args.filter((one) => /^-?\d+$/.test(one)).map(Number);
   const flags = args.filter((one) => /^[A-Z]/.test(one) && !one.startsWith('AT_FDCWD<')).join();
   const bytes = isWrite ? Buffer.concat(texts) : Buffer.alloc(0);
-  return { name, began, ended, paths, bytes, numbers, flags, result };
+  return { name: name.replace(PLACED, ''), began, ended, paths, bytes, numbers, flags, result };
 }
 
 const pathOf = (one: string) => bytesOf(one.slice(one.indexOf('<') + 1, one.indexOf('>'))).toString();

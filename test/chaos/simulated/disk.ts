@@ -9,6 +9,7 @@ import {
   type WriteData,
   type WriteOptions,
 } from '@tiered/core/driver';
+import { MemoryLocks } from '@tiered/core/testing';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -42,6 +43,7 @@ export class SimulatedDisk extends CopyingDriver {
   /** Called whenever something more is on the disk. */
   onGrowth: () => void = () => undefined;
   readonly #running = new Set<string>();
+  readonly #locks = new MemoryLocks();
   /** Bytes of what is being written, by member. */
   readonly #temporary = new Map<string, Set<{ readonly size: number }>>();
   #opened = 0;
@@ -73,6 +75,7 @@ export class SimulatedDisk extends CopyingDriver {
   /** As the kernel does when a process is gone. */
   leave(member: string): void {
     this.#running.delete(member);
+    this.#locks.end(member);
   }
 
   async names(): Promise<string[]> {
@@ -95,6 +98,7 @@ export class SimulatedDisk extends CopyingDriver {
       boot: `boot ${this.#boots}`,
       isOnTier: false,
       blockBytes: 1,
+      locks: this.#locks.of(member),
       isRunning: async (id) => this.#running.has(id),
       others: async () => [...this.#running].filter((id) => id !== member),
       clearUp: async (id) => void this.#temporary.delete(id),

@@ -178,6 +178,22 @@ export interface ObjectWriter {
 }
 
 /**
+ * Locks of whole numbers, 0 to `Number.MAX_SAFE_INTEGER`, between all openings of a storage, in all processes
+ * of the machine. The kernel keeps them, and ends those of an opening with it. No call waits. All throw the
+ * errors of the system.
+ */
+export interface HomeLocks {
+  /** Has a number alone. Returns false if another opening has it, alone or shared. */
+  take(number: number): boolean;
+  /** As `take`, but any number of openings may have it this way. */
+  share(number: number): boolean;
+  /** Lets go of a number. */
+  release(number: number): void;
+  /** Whether another opening has a number. */
+  isTaken(number: number): boolean;
+}
+
+/**
  * Where the index of a tier is kept, and which of its members are running. Several processes need this to
  * share a tier without a server. The index itself is a database. This interface covers what only the storage
  * can know.
@@ -205,6 +221,8 @@ export interface IndexHome {
    * storage has no blocks.
    */
   readonly blockBytes: number;
+  /** Locks between all openings of the storage. Undefined where the kernel keeps none. */
+  readonly locks: HomeLocks | undefined;
   /** Whether the opening behind a member is running. True where that cannot be known. */
   isRunning(member: string): Promise<boolean>;
   /** Every other opening that is running, as far as can be known. */

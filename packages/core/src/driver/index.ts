@@ -5,6 +5,7 @@ export type {
   CreateOptions,
   DriverCapabilities,
   DriverUsage,
+  HomeLocks,
   IndexHome,
   ListOptions,
   ObjectStat,

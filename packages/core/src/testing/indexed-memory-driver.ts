@@ -3,6 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type { IndexHome, OperationOptions } from '../driver/driver.js';
 import { MemoryDriver, type MemoryDriverOptions } from '../driver/memory-driver.js';
+import { MemoryLocks } from './memory-locks.js';
 
 /**
  * Memory that several hierarchies of this process can use as a tier, one after the other or at the same time,
@@ -13,6 +14,7 @@ export class IndexedMemoryDriver extends MemoryDriver {
   /** Where the index is. */
   readonly directory: string;
   readonly #running = new Set<string>();
+  readonly #locks = new MemoryLocks();
   #opened = 0;
 
   constructor(options: MemoryDriverOptions = {}) {
@@ -25,7 +27,10 @@ export class IndexedMemoryDriver extends MemoryDriver {
 
   /** From now on everybody but the latest looks as if its process had been killed. */
   killOthers(): void {
-    for (const member of [...this.#running].slice(0, -1)) this.#running.delete(member);
+    for (const member of [...this.#running].slice(0, -1)) {
+      this.#running.delete(member);
+      this.#locks.end(member);
+    }
   }
 
   override async openIndex({ signal }: OperationOptions): Promise<IndexHome> {
@@ -42,6 +47,7 @@ export class IndexedMemoryDriver extends MemoryDriver {
       boot: 'this process',
       isOnTier: false,
       blockBytes: 1,
+      locks: this.#locks.of(member),
       isRunning: async (id) => this.#running.has(id),
       others: async () => [...this.#running].filter((id) => id !== member),
       clearUp: async () => undefined,
@@ -49,6 +55,7 @@ export class IndexedMemoryDriver extends MemoryDriver {
       removeEmptyDirectories: async () => undefined,
       close: async () => {
         this.#running.delete(member);
+        this.#locks.end(member);
       },
     };
   }

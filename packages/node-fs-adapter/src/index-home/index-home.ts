@@ -1,5 +1,6 @@
 import fs from 'node:fs';
-import type { IndexHome } from '@tiered/core/driver';
+import type { HomeLocks, IndexHome } from '@tiered/core/driver';
+import { native, NumberLocks } from '@tiered/native';
 import { hasErrno } from '../errors.js';
 import { closeFile, makeFile } from '../write/file-writes.js';
 import type { OpenFiles } from '../root/open-files.js';
@@ -24,9 +25,14 @@ export class DirectoryHome implements IndexHome {
   readonly isOnTier = true;
   readonly blockBytes: number;
   readonly #options: DirectoryHomeOptions;
+  readonly #locks: NumberLocks | undefined;
 
-  private constructor(options: DirectoryHomeOptions, member: string, blockBytes: number) {
+  private constructor(
+    options: DirectoryHomeOptions,
+    { member, blockBytes, locks }: { member: string; blockBytes: number; locks: NumberLocks | undefined },
+  ) {
     this.#options = options;
+    this.#locks = locks;
     this.member = member;
     this.path = options.root.indexPath;
     this.durable = options.fsync;
@@ -39,7 +45,12 @@ export class DirectoryHome implements IndexHome {
     const member = await root.present();
     await makePrivateFile(root.indexPath);
     const { bsize } = await fs.promises.statfs(root.realPath);
-    return new DirectoryHome(options, member, Math.max(1, bsize));
+    const locks = await openLocks(root.locksPath);
+    return new DirectoryHome(options, { member, blockBytes: Math.max(1, bsize), locks });
+  }
+
+  get locks(): HomeLocks | undefined {
+    return this.#locks;
   }
 
   isRunning(member: string): Promise<boolean> {
@@ -70,6 +81,7 @@ export class DirectoryHome implements IndexHome {
   async close(): Promise<void> {
     const { files, root } = this.#options;
     await files.close();
+    await this.#locks?.close();
     await root.leave();
   }
 }
@@ -84,6 +96,11 @@ async function makePrivateFile(filePath: string): Promise<void> {
   } catch (error) {
     if (!hasErrno(error, 'EEXIST')) throw error;
   }
+}
+
+/** Without them, processes that miss an object at the same moment each fetch it, and nothing else is lost. */
+async function openLocks(filePath: string): Promise<NumberLocks | undefined> {
+  return native().available ? NumberLocks.open(filePath).catch(() => undefined) : undefined;
 }
 
 /** Returns the kernel's id of the present boot, if it has one (Linux). */

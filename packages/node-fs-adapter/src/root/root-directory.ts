@@ -167,6 +167,11 @@ export class RootDirectory {
     return path.join(this.realPath, PRIVATE_DIRECTORY, 'index.db');
   }
 
+  /** Path of the file whose numbers all users of this directory lock. */
+  get locksPath(): string {
+    return path.join(this.realPath, PRIVATE_DIRECTORY, 'locks');
+  }
+
   /** Makes sure of the place of temporary files; see `inPrivateDirectory`. */
   restorePrivateDirectory(): Promise<void> {
     return this.inPrivateDirectory(() => fs.promises.access(this.#temporaryDirectory));

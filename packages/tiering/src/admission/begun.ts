@@ -3,12 +3,15 @@ import type { PlacementHost } from '@tiered/core/placement';
 import { placeChannel, type PlaceCause, type PlaceOutcome, type PlaceTrace } from '@tiered/core/tracing';
 import { traceEnd, traceStart } from '@tiered/core/internal';
 import type { FillFailure, FillTask } from '../fill/fill-parts.js';
+import type { FetchTurn } from '../tier/fetch-turns.js';
 
 /** A fill that begins: which object, which level, where its bytes come from, and why. */
 export interface Begun extends FillTask {
   readonly level: number;
   readonly from: 'source' | Tier;
   readonly cause: PlaceCause;
+  /** Ends when the copy is there, or will not be. */
+  readonly turn?: FetchTurn | undefined;
 }
 
 /** A fill that subscribers of `tiered:place` are told of. Made only if there are any. */

@@ -11,6 +11,7 @@ import type { SourceGate } from '../source/gate.js';
 import type { MemoryBudget } from '../memory/memory-budget.js';
 import type { SourceReads } from '../source/reads.js';
 import type { TierEvents } from '../tier/tier-events.js';
+import { OtherFetch, type FetchTurn } from '../tier/fetch-turns.js';
 import type { Claim } from '../tier/tier-store.js';
 import { TracedFill, type Begun } from './begun.js';
 import { Capacity } from './capacity.js';
@@ -63,7 +64,11 @@ export class Fills {
   constructor(parts: FillsParts) {
     this.#parts = parts;
     const { host, budget, lanes, closing } = parts;
-    const start = (id: number) => this.tryToStart(host.namespace.objectOf(id), 'behind');
+    const start = (id: number) => {
+      const begun = this.tryToStart(host.namespace.objectOf(id), 'behind');
+      // The other process places it.
+      return begun instanceof OtherFetch ? undefined : begun;
+    };
     this.#leftBehind = new LeftBehind({ budget, clock: host.clock, lanes, closing, start });
     this.#failures = new FillFailures({ ...parts, counts: this.counts });
     this.#capacity = new Capacity({ ...parts, failures: this.#failures });
@@ -100,20 +105,51 @@ export class Fills {
   /**
    * Begins to place an object that is being read, if the policy has a place for it, the level grants it, and
    * the tiers are not behind.
+   * @param turn What `turnFor` has returned.
    */
-  start(object: ObjectRef): Running | 'behind' | undefined {
+  start(object: ObjectRef, turn?: FetchTurn): Running | OtherFetch | 'behind' | undefined {
     // A copy that cannot be read at this moment is still a copy: it keeps its bytes, and is not made twice.
-    if (this.#hasCopy(object.id)) return undefined;
-    const running = this.tryToStart(object, 'read');
+    if (this.#hasCopy(object.id)) {
+      turn?.end();
+      return undefined;
+    }
+    const running = this.tryToStart(object, 'read', turn);
     if (running === undefined) this.counts.declined += 1;
     return running;
   }
 
   /**
-   * As `start`, for an object that nobody may be reading. Counts nothing. Returns `'behind'` where a place is
-   * only missing for now, undefined where there is none.
+   * Takes the turn to fetch an object for the tier that it would be placed on, where other processes fill
+   * that tier too. To be taken before the look for a copy of theirs. Undefined where no turn is needed.
    */
-  tryToStart(object: ObjectRef, cause: PlaceCause): Running | 'behind' | undefined {
+  turnFor(object: ObjectRef): FetchTurn | OtherFetch | undefined {
+    const { host, copies, policy } = this.#parts;
+    if (!copies.stores.haveTurns || this.#hasCopy(object.id)) return undefined;
+    const candidate = this.#capacity.candidate(object);
+    if (candidate === undefined) return undefined;
+    const level = policy.place(candidate, this.#capacity.rooms(candidate, host.tiers.length));
+    return level === undefined ? undefined : copies.stores.at(level).fetching?.(candidate);
+  }
+
+  /**
+   * As `start`, for an object that nobody may be reading. Counts nothing. Returns `'behind'` where a place is
+   * only missing for now, undefined where there is none, and the fetch of another process that brings it.
+   */
+  tryToStart(
+    object: ObjectRef,
+    cause: PlaceCause,
+    turn?: FetchTurn,
+  ): Running | OtherFetch | 'behind' | undefined {
+    const begun = this.#tryToStart(object, cause, turn);
+    if (begun === undefined || begun === 'behind' || begun instanceof OtherFetch) turn?.end();
+    return begun;
+  }
+
+  #tryToStart(
+    object: ObjectRef,
+    cause: PlaceCause,
+    turn: FetchTurn | undefined,
+  ): Running | OtherFetch | 'behind' | undefined {
     const { host, copies, policy } = this.#parts;
     this.#leftBehind.delete(object.id);
     if (this.#hasCopy(object.id)) return undefined;
@@ -122,24 +158,30 @@ export class Fills {
     const candidate = this.#capacity.candidate(object);
     if (candidate === undefined) return undefined;
     const level = policy.place(candidate, this.#capacity.rooms(candidate, host.tiers.length));
-    if (level === undefined) {
-      this.#makeRoomFor(candidate);
-      return undefined;
-    }
-    const bytes = this.#capacity.bytesFor(candidate, level);
+    if (level !== undefined) return this.#tryLevel(candidate, level, cause, turn);
+    this.#makeRoomFor(candidate);
+    return undefined;
+  }
+
+  #tryLevel(
+    object: FillObject,
+    level: number,
+    cause: PlaceCause,
+    given: FetchTurn | undefined,
+  ): Running | OtherFetch | 'behind' | undefined {
+    const { host, copies } = this.#parts;
+    const bytes = this.#capacity.bytesFor(object, level);
     const faults = host.tiers[level]?.faults;
-    const claim = this.#capacity.keepsUp(candidate, level, bytes)
-      ? this.#claim(candidate, level, bytes)
-      : undefined;
-    if (claim !== undefined)
-      return this.#begin({
-        object: candidate,
-        level,
-        claim,
-        bring: this.#fromSource(object),
-        from: 'source',
-        cause,
-      });
+    if (this.#capacity.keepsUp(object, level, bytes)) {
+      // Before the claim, which would keep the one of the other process out of the index.
+      const turn = given ?? copies.stores.at(level).fetching?.(object);
+      if (turn instanceof OtherFetch) return turn;
+      const claim = this.#claim(object, level, bytes);
+      const bring = this.#fromSource(object);
+      if (claim !== undefined)
+        return this.#begin({ object, level, claim, bring, from: 'source', cause, turn });
+      turn?.end();
+    }
     // A tier that fails does not come back soon.
     return host.tiers[level]?.faults === faults ? 'behind' : undefined;
   }
@@ -242,6 +284,7 @@ export class Fills {
     this.#running.delete(object.id);
     this.#capacity.end(object);
     const how = failure === undefined ? await this.#end(begun, fill) : this.#failed(begun, fill, failure);
+    begun.turn?.end();
     trace?.end(how, failure);
     this.#leftBehind.goOn();
     return how;

@@ -1,7 +1,9 @@
 import type { ObjectRef, PlacementHost } from '@tiered/core/placement';
 import { raceAbort } from '@tiered/core/internal';
 import type { CopyIndex } from '../ledger/copy-index.js';
+import { OtherFetch } from '../tier/fetch-turns.js';
 import type { Fills } from './fills.js';
+import { turnOrCopy } from './turn-or-copy.js';
 
 /**
  * Between two looks for the copy that another process makes, and the most looks: 5 seconds are enough for
@@ -33,24 +35,30 @@ export async function placeNow(
   for (let waited = false; ;) {
     signal?.throwIfAborted();
     closing.throwIfAborted();
-    const level = host.namespace.levelOf(id);
-    if (level < host.tiers.length || (await copies.isHeld(object))) return host.namespace.levelOf(id);
+    if (host.namespace.levelOf(id) < host.tiers.length) return host.namespace.levelOf(id);
+    const look = async () => (await copies.isHeld(object)) || undefined;
+    const found = await turnOrCopy(fills, object, look, closing, signal);
+    if ('copy' in found) return host.namespace.levelOf(id);
+    const { turn } = found;
     const running = fills.of(id);
     if (running !== undefined) {
+      turn?.end();
       const outcome = await raceAbort(running.outcome, signal);
       if (outcome === 'elsewhere') await copyOfAnother(parts, closing, object, signal);
       closing.throwIfAborted();
       return host.namespace.levelOf(id);
     }
     if (copies.removals.isUnderWay(object.key)) {
+      turn?.end();
       // The copy could not be deleted, and keeps its bytes until it can.
       if (waited) return host.namespace.levelOf(id);
       waited = true;
       await raceAbort(Promise.all(copies.underWay), signal);
     } else {
-      const begun = fills.tryToStart(object, 'place');
+      const begun = fills.tryToStart(object, 'place', turn);
       const { asked } = copies.stores;
       if (begun === undefined) return host.namespace.levelOf(id);
+      if (begun instanceof OtherFetch) continue;
       if (begun !== 'behind') continue;
       if (asked !== undefined) await raceAbort(asked, signal);
       else if (fills.count > 0) await raceAbort(fills.oneEnded(), signal);

@@ -118,6 +118,14 @@ export class CopyIndex {
     return this.#readers.get(id);
   }
 
+  /** As `readerFor`. For a copy that needs none, and whose tier is in service, one that checks it again. */
+  async servedBy(object: ObjectRef): Promise<VerifiedReader | undefined> {
+    const reader = await this.readerFor(object);
+    if (reader !== undefined) return reader;
+    const level = this.#level(object.id);
+    return this.#host.tiers[level]?.reading.inService === true ? this.verifying(object, level) : undefined;
+  }
+
   /** As `readerFor`, but only if the reader exists already. */
   knownReader(id: number): VerifiedReader | undefined {
     return this.#readers.get(id);

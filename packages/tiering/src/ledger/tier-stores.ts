@@ -98,6 +98,11 @@ export class TierStores {
     return this.#stores.some((store) => store.mayHoldMore);
   }
 
+  /** Whether there is a tier that several processes fill, each in its turn. Costs nothing. */
+  get haveTurns(): boolean {
+    return this.#stores.some(({ hasTurns }) => hasTurns === true);
+  }
+
   /** Leaves all tiers. Only when nothing is under way. */
   async close(): Promise<void> {
     await Promise.all(this.#stores.map((store) => store.close()));

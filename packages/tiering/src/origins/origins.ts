@@ -1,10 +1,12 @@
 import type { ObjectRef } from '@tiered/core/placement';
 import { raceAbort } from '@tiered/core/internal';
 import type { VerifiedReader } from '../ledger/verified-reader.js';
+import { turnOrCopy } from '../admission/turn-or-copy.js';
 import { isCurrent } from '../fill/fill-parts.js';
 import type { ObjectFill } from '../fill/object-fill.js';
 import type { Reading } from './served-reads.js';
 import type { Range, RangeReads } from '../source/range-reads.js';
+import { OtherFetch, type FetchTurn } from '../tier/fetch-turns.js';
 import { CopyOrigin, type CopyOriginParts } from './copy-origin.js';
 import { FillOrigin, SplicedOrigin } from './fill-origin.js';
 import type { Origin } from './origin.js';
@@ -37,10 +39,19 @@ export class Origins {
     return this.#beyondCopies(range, reading);
   }
 
+  /** Where a range is of which a tier may have a copy. */
   async #ofHeld(range: Range, reading: Reading): Promise<Origin> {
-    const reader = await this.#usable(range.object, reading);
+    const { fills, closing } = this.#parts;
+    const { object } = range;
+    const look = (hasWaited: boolean) => this.#usable(object, reading, hasWaited);
+    const found = await turnOrCopy(fills, object, look, closing, reading.signal);
+    if ('copy' in found) return this.#ofCopy(found.copy, range);
     // A fill that begins here waits for its caller: see `callerHasFill`.
-    if (reader === undefined) return await this.#beyondCopies(range, reading);
+    return await this.#beyondCopies(range, reading, found.turn);
+  }
+
+  /** Where a range is that a copy serves, as far as it reaches. */
+  #ofCopy(reader: VerifiedReader, range: Range): Origin {
     const held = reader.copy.bytes - range.offset;
     const rest = this.#behind(range, Math.max(0, held));
     if (held <= 0) return rest;
@@ -53,20 +64,28 @@ export class Origins {
     return fills.of(id) === undefined && copies.mayBeHeld(id);
   }
 
-  /** The copy to read here, if there is one and its tier is in service. */
-  async #usable(object: ObjectRef, { signal }: Reading): Promise<VerifiedReader | undefined> {
+  /**
+   * The copy to read here, if there is one and its tier is in service. After a wait also one that the read
+   * path could serve by now.
+   */
+  async #usable(
+    object: ObjectRef,
+    { signal }: Reading,
+    hasWaited: boolean,
+  ): Promise<VerifiedReader | undefined> {
     const { copies, closing } = this.#parts;
-    const held = copies.isHeld(object).then((isHeld) => (isHeld ? copies.readerFor(object) : undefined));
+    const reader = () => (hasWaited ? copies.servedBy(object) : copies.readerFor(object));
+    const held = copies.isHeld(object).then((isHeld) => (isHeld ? reader() : undefined));
     const copy = await raceAbort(held, signal);
     closing.throwIfAborted();
     return copy?.tier.reading.inService === true ? copy : undefined;
   }
 
   /** Where a range is that no copy serves. */
-  #beyondCopies(range: Range, reading: Reading): Origin | Promise<Origin> {
-    const fill = this.#fillFor(range, reading);
-    if (fill === 'behind') return this.#fillLater(range, reading).then((later) => this.#around(later, range));
-    return this.#around(fill, range);
+  #beyondCopies(range: Range, reading: Reading, turn?: FetchTurn): Origin | Promise<Origin> {
+    const fill = this.#fillFor(range, reading, turn);
+    if (fill === 'behind') return this.#fillLater(range, reading);
+    return fill instanceof OtherFetch ? this.#ofHeld(range, reading) : this.#around(fill, range);
   }
 
   /** Where a range is of which a fill brings what its copy is to hold; undefined for no fill. */
@@ -88,7 +107,7 @@ export class Origins {
    * which takes milliseconds. Waits again if others were granted that room. Without the wait the object would
    * be fetched once for its reader and once more for the tier.
    */
-  async #fillLater(range: Range, reading: Reading): Promise<ObjectFill | undefined> {
+  async #fillLater(range: Range, reading: Reading): Promise<Origin> {
     const { copies, fills, closing, readersWait } = this.#parts;
     for (let asks = 0; asks < MOST_ASKS; asks++) {
       const { asked } = copies.stores;
@@ -96,22 +115,28 @@ export class Origins {
       await raceAbort(asked, reading.signal);
       closing.throwIfAborted();
       const fill = this.#fillFor(range, reading);
-      if (fill !== 'behind') return fill;
+      if (fill instanceof OtherFetch) return this.#ofHeld(range, reading);
+      if (fill !== 'behind') return this.#around(fill, range);
     }
     fills.counts.behind += 1;
     fills.leaveBehind(range.object.id);
-    return undefined;
+    return this.#around(undefined, range);
   }
 
   /**
    * A fill that serves the part of a range that its copy is to hold. If none is under way, one begins,
    * provided that the object has a place and the tiers are not behind.
    */
-  #fillFor({ object, offset, length }: Range, { by }: Reading): ObjectFill | 'behind' | undefined {
+  #fillFor(
+    { object, offset, length }: Range,
+    { by }: Reading,
+    turn?: FetchTurn,
+  ): ObjectFill | OtherFetch | 'behind' | undefined {
     const { host, fills } = this.#parts;
     const known = fills.of(object.id);
-    const running = known ?? fills.start(object);
-    if (running === undefined || running === 'behind') return running;
+    if (known !== undefined) turn?.end();
+    const running = known ?? fills.start(object, turn);
+    if (running === undefined || running === 'behind' || running instanceof OtherFetch) return running;
     const { fill } = running;
     const held = Math.min(length, fill.bytes - offset);
     if (held <= 0 || !isCurrent(host, fill.object) || !fill.serves(offset, held)) return undefined;

@@ -1,5 +1,6 @@
 import type { OperationOptions, Tier } from '@tiered/core';
 import type { ObjectWriter, ReadIntoOptions } from '@tiered/core/driver';
+import type { FetchTurn, OtherFetch } from './fetch-turns.js';
 import type { CopyRow } from './copy-rows.js';
 
 /** What identifies a copy: an object of a dataset, at a version. */
@@ -147,6 +148,13 @@ export interface TierStore {
    * asked for, which takes milliseconds; undefined if there is no room.
    */
   claim(object: Candidate, bytes: number): Claim | 'later' | undefined;
+  /** Whether several processes fill the tier, and can know who fetches what. Costs nothing. */
+  readonly hasTurns?: boolean | undefined;
+  /**
+   * Begins a fetch that other processes need not make as well. Returns what ends it, once the copy is there
+   * or will not be; the fetch of another process; or undefined if nobody else could make it.
+   */
+  fetching?(object: Candidate): FetchTurn | OtherFetch | undefined;
   /** The copies of an object, of any version. */
   find(key: string): Promise<readonly Copy[]>;
   /** Every copy of the dataset, or every copy of all others, a page at a time. */

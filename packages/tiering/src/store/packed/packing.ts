@@ -2,6 +2,7 @@ import { onAbort, SEGMENT_BYTES } from '@tiered/core/internal';
 import type { FlushUrgency } from '../../memory/flush-urgency.js';
 import { notCurrentError } from '../../tier/errors.js';
 import { PackedClaim } from './packed-claim.js';
+import type { FetchTurns } from '../../tier/fetch-turns.js';
 import { aligned, Segment, type PackedCopy, type SegmentParts } from './segment.js';
 import type { Candidate, Claim, Copy, RewrittenCopy } from '../../tier/tier-store.js';
 
@@ -15,6 +16,8 @@ const LARGEST = 256 * 1024;
 const SHARE = 16;
 /** Milliseconds without a new copy after which the gathered copies are written. */
 const MOMENT_MS = 200;
+/** Milliseconds between looks whether another process waits for a copy, in a tier that several share. */
+const LOOK_MS = 20;
 /** Segments that are written at the same time: while one waits for the disk, another is recorded. */
 const WRITES = 2;
 
@@ -41,6 +44,7 @@ const ENDED = new Error('what was gathered is being written');
 /** What packing needs from its store. */
 export interface PackingParts extends SegmentParts {
   readonly urgency: FlushUrgency;
+  readonly turns: Pick<FetchTurns, 'isShared' | 'isWaitedFor'>;
   /** Aborts when everything is about to end. */
   readonly closing: AbortSignal;
 }
@@ -64,7 +68,8 @@ interface Gathering {
  * own, it is written whole and published by rename, and never written to again. The tag of a copy says where
  * it is (`packed-tag.ts` of core), so reading it means reading a range of a file that is mostly open. The
  * gathered copies are written when a segment is full, when nothing came for a moment, and at once when
- * somebody waits for them (`FlushUrgency`). Copies that come meanwhile go into the next one.
+ * somebody waits for them (`FlushUrgency`; in other processes `FetchTurns`). Copies that come meanwhile go
+ * into the next one.
  *
  * **Invariants.** The order is that of files. The segment is claimed in the index, then its file moves in,
  * then its copies are recorded, each as placed. When all are recorded, so is the segment. So a claimed
@@ -178,13 +183,17 @@ export class Packing {
     return gathering;
   }
 
-  /** Writes the gathered copies when no new one has come for a moment. */
+  /** Writes the gathered copies when no new one has come for a moment, or another process waits for one. */
   async #untilQuiet(gathering: Gathering): Promise<void> {
+    const { clock, turns } = this.#parts;
     const { signal } = gathering.full;
     try {
-      for (let seen = -1; seen !== gathering.copies.length;) {
-        seen = gathering.copies.length;
-        await this.#parts.clock.sleep(MOMENT_MS, signal, { background: true });
+      for (let quietMs = 0; quietMs < MOMENT_MS;) {
+        const seen = gathering.copies.length;
+        const ms = turns.isShared ? LOOK_MS : MOMENT_MS;
+        await clock.sleep(ms, signal, { background: true });
+        if (turns.isWaitedFor) break;
+        quietMs = gathering.copies.length === seen ? quietMs + ms : 0;
       }
     } catch {
       return;

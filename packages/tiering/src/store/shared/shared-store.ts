@@ -4,6 +4,7 @@ import type { IndexClient } from '../../index/index-client.js';
 import { heldError, notCurrentError } from '../../tier/errors.js';
 import { Accounts } from './accounts.js';
 import { Completeness, completeIndex } from './completeness.js';
+import { FetchTurns, type FetchTurn, type OtherFetch } from '../../tier/fetch-turns.js';
 import { FileClaims, type FileClaimsParts } from './file-claims.js';
 import { IndexedCopies } from '../../index/indexed-copies.js';
 import type { CopyRef } from '../../tier/copy-rows.js';
@@ -48,6 +49,7 @@ export class SharedStore implements TierStore {
   readonly #copies: IndexedCopies;
   readonly #files: FileClaims;
   readonly #looks: Looks;
+  readonly #turns: FetchTurns;
   /** What those need that make claims. */
   readonly #own: Pick<FileClaimsParts, 'store' | 'writer' | 'lease' | 'datasetNumber'>;
   /** Gathers small copies, where they are to be packed. */
@@ -70,10 +72,13 @@ export class SharedStore implements TierStore {
       onEmptied: (segments) => this.#leftovers.delete(segments),
     });
     const { clock, closing, home, dataset, checksum, urgency } = parts;
+    const isShared = () => this.#accounts.state.members > 1;
+    this.#turns = new FetchTurns({ locks: home.locks, clock, checksum, dataset, isShared });
     this.#copies = new IndexedCopies({ client, checksum, dataset, datasetNumber: joined.dataset });
     const ends = { ended: this.#closing.signal, ending: closing };
     const joinedAs = { client, member: home.member, leases: this.#accounts };
-    this.#writer = new IndexWriter({ ...joinedAs, clock, ends, urgency });
+    const isWaitedFor = () => this.#turns.isWaitedFor;
+    this.#writer = new IndexWriter({ ...joinedAs, clock, ends, urgency, isWaitedFor });
     this.#leftovers = new Leftovers(client, parts.home, (row) =>
       this.#deleteFile(copyName(row.key, row.tag), row),
     );
@@ -229,7 +234,7 @@ export class SharedStore implements TierStore {
   /** The packing, if the copies of this tier are packed. */
   #packed(): Packing | undefined {
     if (this.tier.layout !== 'packed') return undefined;
-    return (this.#packing ??= new Packing({ ...this.#parts, ...this.#own }));
+    return (this.#packing ??= new Packing({ ...this.#parts, ...this.#own, turns: this.#turns }));
   }
 
   async rewrite(
@@ -258,6 +263,14 @@ export class SharedStore implements TierStore {
     if (!this.#writer.isHeldUp) lease.want(bytes);
     this.#ask();
     return 'later';
+  }
+
+  get hasTurns(): boolean {
+    return this.#turns.isShared;
+  }
+
+  fetching(object: Candidate): FetchTurn | OtherFetch | undefined {
+    return this.#turns.begin(object);
   }
 
   find(key: string): Promise<readonly Copy[]> {

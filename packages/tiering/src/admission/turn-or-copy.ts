@@ -1,0 +1,37 @@
+import type { ObjectRef } from '@tiered/core/placement';
+import { OtherFetch, type FetchTurn } from '../tier/fetch-turns.js';
+import type { Fills } from './fills.js';
+
+/** A copy that another process has made; or the turn to fetch, which the caller has to end or to pass on. */
+export type TurnOrCopy<T> = { readonly copy: T } | { readonly turn: FetchTurn | undefined };
+
+/**
+ * Takes the turn to fetch an object, then looks for a copy that another process has made until then. While
+ * another process fetches the object, waits for that; see `FetchTurns`.
+ * @param look Resolves to undefined if there is no copy. `hasWaited`: another process has fetched the object.
+ */
+export async function turnOrCopy<T>(
+  fills: Fills,
+  object: ObjectRef,
+  look: (hasWaited: boolean) => Promise<T | undefined>,
+  closing: AbortSignal,
+  signal: AbortSignal | undefined,
+): Promise<TurnOrCopy<T>> {
+  const once = async (
+    turn: FetchTurn | OtherFetch | undefined,
+    hasWaited: boolean,
+  ): Promise<TurnOrCopy<T> | undefined> => {
+    const mine = turn instanceof OtherFetch ? undefined : turn;
+    const copy = await look(hasWaited).catch((error: unknown) => {
+      mine?.end();
+      throw error;
+    });
+    if (copy === undefined) return turn instanceof OtherFetch ? undefined : { turn };
+    mine?.end();
+    return { copy };
+  };
+  const turn = fills.turnFor(object);
+  const found = await once(turn, false);
+  if (!(turn instanceof OtherFetch)) return found ?? { turn: undefined };
+  return found ?? turn.until(() => once(fills.turnFor(object), true), closing, signal);
+}

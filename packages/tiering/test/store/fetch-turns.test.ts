@@ -1,0 +1,133 @@
+import { Hierarchy } from '@tiered/core';
+import type { HomeLocks } from '@tiered/core/driver';
+import { loadChecksum } from '@tiered/core/internal';
+import { HoldingDriver, IndexedMemoryDriver, ManualClock, MemoryLocks, settled } from '@tiered/core/testing';
+import { PlacementHandler } from '@tiered/tiering';
+import { expect, it, onTestFinished } from 'vitest';
+import { FetchTurns, OtherFetch, type FetchTurn } from '../../src/tier/fetch-turns.js';
+import { memoryWith, objectsOf, until } from '../helpers.js';
+
+const OBJECT = { key: 'a', version: '1' };
+const clock = new ManualClock();
+const checksum = await loadChecksum();
+
+function turnsWith(locks: HomeLocks | undefined, isShared = true): FetchTurns {
+  return new FetchTurns({ locks, clock, checksum, dataset: 'd', isShared: () => isShared });
+}
+
+function mine(turn: FetchTurn | OtherFetch | undefined): FetchTurn {
+  if (turn === undefined || turn instanceof OtherFetch) throw new Error('no turn');
+  return turn;
+}
+
+it('[F1] one of several has the turn to fetch a version of an object, until that ends', () => {
+  const locks = new MemoryLocks();
+  const [one, other] = [turnsWith(locks.of('one')), turnsWith(locks.of('other'))];
+  const turn = mine(one.begin(OBJECT));
+  expect(other.begin(OBJECT)).toBeInstanceOf(OtherFetch);
+  mine(other.begin({ ...OBJECT, version: '2' })).end();
+  turn.end();
+  mine(other.begin(OBJECT)).end();
+  mine(one.begin(OBJECT));
+  locks.end('one');
+  mine(other.begin(OBJECT)).end();
+});
+
+it('[F1] nobody takes turns without locks, alone on a tier, or when the kernel keeps none', () => {
+  const broken = () => {
+    throw new Error('ENOLCK');
+  };
+  const failing = { take: broken, share: broken, release: broken, isTaken: broken };
+  for (const turns of [
+    turnsWith(undefined),
+    turnsWith(new MemoryLocks().of('one'), false),
+    turnsWith(failing),
+  ]) {
+    expect(turns.begin(OBJECT)).toBeUndefined();
+    expect(turns.isShared && turns.isWaitedFor).toBe(false);
+  }
+});
+
+it('[F1] a fetch of another process is waited for two seconds, which it is shown, and then for a while not', async () => {
+  const locks = new MemoryLocks();
+  const [one, other] = [turnsWith(locks.of('one')), turnsWith(locks.of('other'))];
+  mine(one.begin(OBJECT));
+  const fetch = other.begin(OBJECT);
+  if (!(fetch instanceof OtherFetch)) throw new Error('its own turn');
+  let looks = 0;
+  const look = async () => {
+    looks += 1;
+    return other.begin(OBJECT) instanceof OtherFetch ? undefined : 'go on';
+  };
+  expect(one.isWaitedFor).toBe(false);
+  const waited = fetch.until(look, new AbortController().signal, undefined);
+  expect([one.isWaitedFor, other.isWaitedFor]).toEqual([true, false]);
+  await clock.advance(1900);
+  expect(looks).toBeGreaterThan(10);
+  await clock.advance(200);
+  expect(await waited).toBe('go on');
+  expect(one.isWaitedFor).toBe(false);
+  expect(other.begin({ ...OBJECT })).toBeUndefined();
+  await clock.advance(10_000);
+  expect(other.begin(OBJECT)).toBeInstanceOf(OtherFetch);
+});
+
+/** Two that share a tier, and a source whose answers wait. */
+async function two() {
+  const objects = objectsOf([20, 20, 20]);
+  const source = new HoldingDriver(await memoryWith(objects), { operations: ['readInto'] });
+  const tier = new IndexedMemoryDriver();
+  const open = async () => {
+    const placement = new PlacementHandler({ chunk: 20 });
+    const h = new Hierarchy({ source, tiers: [{ driver: tier, quota: 1000 }], placement });
+    onTestFinished(() => h.close());
+    return h.open();
+  };
+  const [one, other] = [await open(), await open()];
+  // By a transaction each learns of the other.
+  for (const [h, key] of [
+    [one, '1'],
+    [other, '2'],
+  ] as const) {
+    const placed = h.place(key);
+    await until(() => source.held.length === 1);
+    await source.releaseAll();
+    await placed;
+  }
+  return { objects, source, tier, one, other };
+}
+
+it('[F1] readers of two processes wait for one request, and the second is served by the copy', async () => {
+  const { objects, source, one, other } = await two();
+  const bytes = objects.get('0');
+  const first = one.read('0');
+  await until(() => source.held.length === 1);
+  const others = [other.read('0'), other.read('0', { offset: 5, length: 5 })];
+  const placed = other.place('0');
+  for (let turns = 0; turns < 100; turns++) await settled();
+  expect(source.held.length).toBe(1);
+  await source.releaseAll();
+  expect(await first).toEqual(bytes);
+  expect(await Promise.all(others)).toEqual([bytes, bytes?.subarray(5, 10)]);
+  expect(await placed).toBe(0);
+  expect(other.stats().source.readBytes).toBe(20);
+});
+
+it('[F1] [B1] a reader that leaves, or a source that fails, keeps nobody from fetching', async () => {
+  const { objects, source, one, other } = await two();
+  const first = one.read('0').catch((error: unknown) => error);
+  await until(() => source.held.length === 1);
+  const abort = new AbortController();
+  const left = other.read('0', { signal: abort.signal }).catch((error: unknown) => error);
+  const second = other.read('0');
+  for (let turns = 0; turns < 100; turns++) await settled();
+  const enough = new Error('enough');
+  abort.abort(enough);
+  expect(await left).toBe(enough);
+  const broken = new Error('broken');
+  await source.release({ error: broken });
+  expect(await first).toBe(broken);
+  await until(() => source.held.length === 1);
+  await source.releaseAll();
+  expect(await second).toEqual(objects.get('0'));
+});

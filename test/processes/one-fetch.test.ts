@@ -1,0 +1,71 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { describeNative } from '../../packages/native/test/helpers.js';
+import { Child } from './child.js';
+import { makeDataset } from './dataset.js';
+import { sourceOf, type Place } from './place.js';
+import { programOf } from './program.js';
+
+const PROCESSES = 3;
+
+let program: string;
+let directory: string;
+let children: Child[];
+
+beforeAll(async () => {
+  const built = fs.mkdtempSync(path.join(os.tmpdir(), 'tiered-program-'));
+  program = await programOf('use-tier', built);
+  return () => fs.rmSync(built, { recursive: true, force: true });
+});
+
+beforeEach(() => {
+  directory = fs.mkdtempSync(path.join(os.tmpdir(), 'tiered-one-fetch-'));
+  children = [];
+});
+
+afterEach(async () => {
+  await Promise.all(children.map((child) => child.kill()));
+  fs.rmSync(directory, { recursive: true, force: true });
+});
+
+/** Processes that share the tier, and know it. Each has placed an object of its own. */
+async function begin(place: Place, keys: readonly string[]): Promise<Child[]> {
+  for (let i = 0; i < PROCESSES; i++) children.push(new Child(program, place));
+  await Promise.all(children.map(({ started }) => started));
+  await Promise.all(children.map((child, i) => child.ask({ ask: 'place', key: keys[i] ?? '' })));
+  return children;
+}
+
+const bytesOf = (place: Place, keys: readonly string[]) =>
+  keys.reduce((sum, key) => sum + fs.statSync(path.join(sourceOf(place), key)).size, 0);
+
+describeNative('processes that fill one tier', () => {
+  it.each(['files', 'packed'] as const)(
+    '[F1] processes that read the same objects in the same order have each fetched once, in %s',
+    async (layout) => {
+      const place: Place = { directory, quota: 64 * 2 ** 20, policy: 'firstFit', layout };
+      // Of one chunk of 16 KiB, two and three.
+      const keys = makeDataset(place, 200, 48 * 1024);
+      await begin(place, keys);
+      const answers = await Promise.all(children.map((child) => child.ask({ ask: 'read', keys })));
+      expect(answers.map(({ wrong }) => wrong)).toEqual(children.map(() => []));
+      expect(answers.reduce((sum, { brought }) => sum + brought, 0)).toBe(bytesOf(place, keys));
+    },
+  );
+
+  it('[F1] [T3] a process that is killed or stopped while others wait for what it fetches keeps nobody', async () => {
+    const place: Place = { directory, quota: 64 * 2 ** 20, policy: 'firstFit' };
+    const keys = makeDataset(place, 400, 48 * 1024);
+    const [killed, stopped, last] = await begin(place, keys);
+    if (killed === undefined || stopped === undefined || last === undefined) throw new Error('too few');
+    killed.tell({ ask: 'readForever', seed: 1 });
+    stopped.tell({ ask: 'readForever', seed: 2 });
+    await Promise.all([killed.hears('reads'), stopped.hears('reads')]);
+    stopped.signal('SIGSTOP');
+    await killed.kill();
+    expect((await last.ask({ ask: 'read', keys })).wrong).toEqual([]);
+    stopped.signal('SIGCONT');
+  });
+});

@@ -37,7 +37,7 @@ describeNats((program) => {
     await decided(control, () => control.view().seen.policy?.revision === 1);
     expect(control.shares().sources[SOURCE]?.bytes).toBe(60e6);
     expect(await tiered('control', 'show', '--registry', url)).toContain(
-      '57.2 MiB/s, as operators have set it',
+      '60 MB/s (57.2 MiB/s), as operators have set it',
     );
     expect(await tiered('control', 'set', '--registry', url, '--clear')).toContain('revision 2');
   });

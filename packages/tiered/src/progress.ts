@@ -2,7 +2,7 @@ import { formatBytes, type Clock, type Hierarchy, type HierarchyEvents } from '@
 import { Presets, SingleBar } from 'cli-progress';
 
 /** Where a progress bar may be drawn: `process.stderr`, say. */
-export type Terminal = NodeJS.WritableStream & { readonly isTTY?: boolean };
+export type Terminal = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 
 /** Work that takes less time needs no bar. */
 const UNTIL_SHOWN_MS = 2_000;

@@ -1,4 +1,4 @@
-import { formatBytes } from '@tiered/core';
+import { formatBytes, parseBytes } from '@tiered/core';
 
 /** A number with its noun: `1 copy`, `1,200 copies`. */
 export function countOf(number: number, noun: string, plural = `${noun}s`): string {
@@ -13,6 +13,35 @@ export function percentOf(part: number, whole = 1): string {
 /** A rate of 10^6 bytes a second, in the units in which people are shown bytes. */
 export function rateOf(MBps: number): string {
   return `${formatBytes(Math.round(MBps * 1e6))}/s`;
+}
+
+/** Units in which sizes are mostly set, the largest first. */
+const DECIMAL = [
+  ['GB', 1e9],
+  ['MB', 1e6],
+  ['kB', 1e3],
+] as const;
+
+/**
+ * Bytes that somebody has set: as they were typed, if that was in powers of 1000, beside the unit in which
+ * people are shown all bytes. `20e6` is `20 MB (19.1 MiB)`.
+ */
+export function givenBytes(bytes: number): string {
+  return given(bytes, '');
+}
+
+/** As `givenBytes`, of bytes in a second. */
+export function givenRate(bytes: number): string {
+  return given(bytes, '/s');
+}
+
+function given(bytes: number, per: string): string {
+  const shown = `${formatBytes(bytes)}${per}`;
+  // Exact as it is shown, so that it was typed like this.
+  if (parseBytes(formatBytes(bytes)) === bytes) return shown;
+  const [name = '', unit = 1] = DECIMAL.find(([, one]) => bytes >= one) ?? [];
+  const isRound = name !== '' && (bytes * 100) % unit === 0;
+  return isRound ? `${bytes / unit} ${name}${per} (${shown})` : shown;
 }
 
 /** What an error says; never its cause, which may hold anything. */

@@ -14,6 +14,8 @@ export interface SourceDecision {
   /** What it gives. */
   readonly budget: Rate;
   readonly budgetFrom: BudgetOrigin;
+  /** What of it is shared out: between several jobs a little less than all. */
+  readonly sharedOut: Rate;
   readonly jobs: readonly JobDecision[];
 }
 
@@ -104,13 +106,14 @@ function decideSource(
   const { budget, budgetFrom } = budgetOf(source, readers, policy);
   const byJob = grouped(readers, ({ stage }) => stage.job);
   const claims = [...byJob].map(([job, ofJob]) => claimOf(job, ofJob, policy));
-  const jobs = sharesOfSource(claims.length > 1 ? sharedOut(budget) : budget, claims).map((share, at) => ({
+  const sharedOut = claims.length > 1 ? mostOf(budget) : budget;
+  const jobs = sharesOfSource(sharedOut, claims).map((share, at) => ({
     ...share,
     terms: claims[at]?.terms ?? termsOf({}, {}),
     wanted: sumOf((claims[at]?.stages ?? []).map(({ wanted }) => wanted)),
     used: sumOf((byJob.get(share.job) ?? []).map(({ report }) => report.used)),
   }));
-  return { source, budget, budgetFrom, jobs };
+  return { source, budget, budgetFrom, sharedOut, jobs };
 }
 
 /**
@@ -119,7 +122,7 @@ function decideSource(
  */
 const SHARED_OUT = 0.985;
 
-function sharedOut({ bytes, operations }: Rate): Rate {
+function mostOf({ bytes, operations }: Rate): Rate {
   return { bytes: bytes * SHARED_OUT, operations: operations * SHARED_OUT };
 }
 

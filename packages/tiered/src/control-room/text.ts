@@ -1,8 +1,11 @@
-import type { PolicyRecord } from '@tiered/control';
+import type { Policy, PolicyRecord } from '@tiered/control';
 import { formatBytes } from '@tiered/core';
-import { countOf, percentOf, rateOf } from '../words.js';
-import type { ControlView, JobAtSource, NodeView, RateView, SourceView } from './view.js';
+import { countOf, givenBytes, givenRate } from '../words.js';
+import { givenRateText, rateText } from './rates.js';
+import { jobLines } from './table.js';
+import type { ControlView, NodeView, SourceView } from './view.js';
 
+const INDENT = '  ';
 const ORIGINS: Readonly<Record<SourceView['budgetFrom'], string>> = {
   policy: 'as operators have set it',
   options: 'as its jobs say',
@@ -10,77 +13,68 @@ const ORIGINS: Readonly<Record<SourceView['budgetFrom'], string>> = {
   none: 'not known yet',
 };
 
-/** All sources, jobs and nodes, in lines. */
-export function viewLines({ sources, nodes, idle }: ControlView): string[] {
+/**
+ * All sources, jobs and nodes, in lines.
+ * @param width Characters of a line of the terminal. Default: tables are as wide as they are.
+ */
+export function viewLines({ sources, nodes, idle }: ControlView, width = Infinity): string[] {
   const limited = nodes.filter(
     ({ memoryBytes, producers }) => memoryBytes.most !== null || producers.most !== null,
   );
   return [
-    ...sources.flatMap((source, at) => [...(at === 0 ? [] : ['']), ...sourceLines(source)]),
+    ...sources.flatMap((source, at) => [...(at === 0 ? [] : ['']), ...sourceLines(source, width)]),
     ...idle.map((job) => `job ${job} reads from no source yet`),
     ...limited.map(nodeLine),
   ];
 }
 
+/** What a source gives, who says so, and how much of it jobs share, in lines. */
+export function budgetLines({ budget, budgetFrom, sharedOut }: SourceView): string[] {
+  if (budgetFrom === 'none') return [ORIGINS.none];
+  const text = budgetFrom === 'measured' ? rateText(budget) : givenRateText(budget);
+  const part = (sharedOut.bytes ?? sharedOut.operations ?? 1) / (budget.bytes ?? budget.operations ?? 1);
+  const shared = `jobs share ${rateText(sharedOut)} of it: ${Number((100 * part).toFixed(1))} %, so that requests do not wait in it`;
+  return [`${text}, ${ORIGINS[budgetFrom]}`, ...(part < 1 ? [shared] : [])];
+}
+
 /** What operators have set, in lines. */
 export function policyLines(policy: PolicyRecord | undefined): string[] {
   if (policy === undefined) return ['operators have set nothing'];
-  const { revision, by, sources, jobs, nodes } = policy;
-  const lines = [
+  const { revision, by } = policy;
+  const lines = settingLines(policy).map((line) => `  ${line}`);
+  const who = by === undefined ? '' : ` by ${by}`;
+  return [`revision ${revision}, set${who}${lines.length === 0 ? ': nothing' : ':'}`, ...lines];
+}
+
+/** Each thing of which something is set, in a line. */
+export function settingLines({ sources, jobs, nodes }: Policy): string[] {
+  return [
     ...Object.entries(sources).map(([name, { bytes = null, operations = null }]) => {
-      return `  source ${name}: ${rateText({ bytes, operations })}`;
+      return `source ${name}: ${givenRateText({ bytes, operations })}`;
     }),
     ...Object.entries(jobs).map(([name, { weight, priority, atLeast, atMost }]) => {
       const terms = [
         ...(weight === undefined ? [] : [`weight ${weight}`]),
         ...(priority === undefined ? [] : [`priority ${priority}`]),
-        ...(atLeast?.bytes === undefined ? [] : [`at least ${bytesText(atLeast.bytes)}`]),
-        ...(atMost?.bytes === undefined ? [] : [`at most ${bytesText(atMost.bytes)}`]),
+        ...(atLeast?.bytes === undefined ? [] : [`at least ${givenRate(atLeast.bytes)}`]),
+        ...(atMost?.bytes === undefined ? [] : [`at most ${givenRate(atMost.bytes)}`]),
       ];
-      return `  job ${name}: ${terms.join(', ')}`;
+      return `job ${name}: ${terms.join(', ')}`;
     }),
     ...Object.entries(nodes).map(([name, { memory, producers }]) => {
       const parts = [
-        ...(memory === undefined ? [] : [formatBytes(memory)]),
+        ...(memory === undefined ? [] : [givenBytes(memory)]),
         ...(producers === undefined ? [] : [countOf(producers, 'producer')]),
       ];
-      return `  node ${name}: ${parts.join(', ')}`;
+      return `node ${name}: ${parts.join(', ')}`;
     }),
   ];
-  const who = by === undefined ? '' : ` by ${by}`;
-  return [`revision ${revision}, set${who}${lines.length === 0 ? ': nothing' : ':'}`, ...lines];
 }
 
-/** A rate for people. */
-function rateText({ bytes, operations }: RateView): string {
-  const parts = [
-    ...(bytes === null ? [] : [bytesText(bytes)]),
-    ...(operations === null ? [] : [`${whole(operations)} requests/s`]),
-  ];
-  return parts.join(', ') || 'no bound';
-}
-
-const HEAD = ['job', 'weight', 'priority', 'wants', 'gets', 'uses', 'requests', 'waits', 'stall', 'stages'];
-
-function sourceLines({ source, budget, budgetFrom, jobs }: SourceView): string[] {
-  const gives = budgetFrom === 'none' ? ORIGINS.none : `${rateText(budget)}, ${ORIGINS[budgetFrom]}`;
-  const table = columns([HEAD, ...jobs.map(jobRow)]);
-  return [`source ${source}: ${gives}`, ...table.map((line) => `  ${line}`)];
-}
-
-function jobRow({ job, weight, priority, wanted, share, used, waits, stall, stages }: JobAtSource): string[] {
-  return [
-    job,
-    String(weight),
-    String(priority),
-    wanted.bytes === null ? 'everything' : bytesText(wanted.bytes),
-    share.bytes === null ? 'no bound' : bytesText(share.bytes),
-    bytesText(used.bytes ?? 0),
-    `${whole(used.operations ?? 0)}/s`,
-    percentOf(waits),
-    stall === null ? '-' : percentOf(stall),
-    String(stages),
-  ];
+function sourceLines(source: SourceView, width: number): string[] {
+  const [budget = '', ...more] = budgetLines(source);
+  const indented = [...more, ...jobLines(source.jobs, width - INDENT.length)];
+  return [`source ${source.source}: ${budget}`, ...indented.map((line) => `${INDENT}${line}`)];
 }
 
 function nodeLine({ node, stages, memoryBytes, producers }: NodeView): string {
@@ -93,18 +87,4 @@ function nodeLine({ node, stages, memoryBytes, producers }: NodeView): string {
       : [`${producers.used.toLocaleString('en')} of ${countOf(producers.most, 'producer')}`]),
   ];
   return `node ${node}, ${countOf(stages, 'stage')}: ${parts.join(', ')}`;
-}
-
-const bytesText = (bytes: number): string => rateOf(bytes / 1e6);
-
-const whole = (number: number): string => Math.round(number).toLocaleString('en');
-
-/** Puts rows under each other: names to the left, all else to the right. */
-function columns(rows: readonly (readonly string[])[]): string[] {
-  const widths = HEAD.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
-      .join('  '),
-  );
 }

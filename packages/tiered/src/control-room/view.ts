@@ -37,6 +37,8 @@ export interface SourceView {
   readonly source: string;
   readonly budget: RateView;
   readonly budgetFrom: BudgetOrigin;
+  /** What of the budget is shared out: between several jobs a little less than all. */
+  readonly sharedOut: RateView;
   readonly jobs: readonly JobAtSource[];
 }
 
@@ -68,10 +70,11 @@ export function viewOf({ stages, policy }: Seen): ControlView {
     revision: policy?.revision ?? 0,
     setBy: policy?.by ?? null,
     sources: [...sources.values()]
-      .map(({ source, budget, budgetFrom, jobs }) => ({
+      .map(({ source, budget, budgetFrom, sharedOut, jobs }) => ({
         source,
         budget: rateView(budget),
         budgetFrom,
+        sharedOut: rateView(sharedOut),
         jobs: jobs
           .map((one) => jobView(one, source, ofJobs.get(one.job) ?? []))
           .sort(byName(({ job }) => job)),

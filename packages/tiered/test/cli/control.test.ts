@@ -3,10 +3,11 @@ import { look } from '@tiered/control';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ControlView } from '../../src/control-room/view.js';
 import { putStages } from './control-records.js';
-import { simulated, tiered } from './run-tiered.js';
+import { onTerminal, simulated, tiered } from './run-tiered.js';
 
 const EXPORT = 'server:/export';
 let directory: string;
@@ -42,8 +43,9 @@ describe('tiered control show', () => {
     await startTwo();
     const { code, out, messages } = await control('show');
     expect([code, messages]).toEqual([0, '']);
-    const [headline, head, imagenet, llm, ...rest] = out.split('\n');
-    expect(headline).toBe('source server:/export: 143.1 MiB/s, as its jobs say');
+    const [headline, shared, head, imagenet, llm, ...rest] = out.split('\n');
+    expect(headline).toBe('source server:/export: 150 MB/s (143.1 MiB/s), as its jobs say');
+    expect(shared).toMatch(/^ {2}jobs share 140.9 MiB\/s of it: 98.5 %/);
     expect(head).toMatch(/^ {2}job +weight +priority +wants +gets +uses +requests +waits +stall +stages$/);
     expect(imagenet).toMatch(
       /^ {2}imagenet +2 +0 +everything +9[\d.]+ MiB\/s +38.1 MiB\/s +400\/s +50 % +25 % +1$/,
@@ -124,7 +126,9 @@ describe('tiered control set', () => {
     await startTwo();
     const first = await control('set', '--source', EXPORT, '--bytes-per-second', '60MB');
     expect(first).toMatchObject({ code: 0, messages: '' });
-    expect(first.out).toMatch(/^revision 1, set by \S+@\S+:\n {2}source server:\/export: 57.2 MiB\/s\n$/);
+    expect(first.out).toMatch(
+      /^revision 1, set by \S+@\S+:\n {2}source server:\/export: 60 MB\/s \(57.2 MiB\/s\)\n$/,
+    );
     await control('set', '--source', EXPORT, '--operations-per-second', '900');
     await control('set', '--job', 'llm', '--weight', '3', '--at-least', '10MB');
     await control('set', '--job', 'llm', '--priority', '-1', '--at-most', '40MB');
@@ -136,9 +140,13 @@ describe('tiered control set', () => {
       nodes: { '*': { memory: 8 * 2 ** 30, producers: 32 } },
     });
     const { out } = await control('show');
-    expect(out).toContain('source server:/export: 57.2 MiB/s, 900 requests/s, as operators have set it');
+    expect(out).toContain(
+      'source server:/export: 60 MB/s (57.2 MiB/s), 900 requests/s, as operators have set it',
+    );
     expect(out).toContain('node node-2, 1 stage: 0 B of 8 GiB of memory, 0 of 32 producers');
-    expect(out).toContain('  job llm: weight 3, priority -1, at least 9.5 MiB/s, at most 38.1 MiB/s');
+    expect(out).toContain(
+      '  job llm: weight 3, priority -1, at least 10 MB/s (9.5 MiB/s), at most 40 MB/s (38.1 MiB/s)',
+    );
   });
 
   it('clears what was set of one thing, or everything', async () => {
@@ -185,10 +193,18 @@ describe('tiered top --all', () => {
     await startTwo();
     const { code, out } = await simulated(...all, '--registry', file);
     expect(code).toBe(0);
-    expect(out.match(/^source server:\/export: 143.1 MiB\/s/gm)).toHaveLength(2);
+    expect(out.match(/^source server:\/export: 150 MB\/s/gm)).toHaveLength(2);
     expect(out.match(/^ {2}imagenet +2 +0 +everything +9[\d.]+ MiB\/s/gm)).toHaveLength(2);
     const lines = (await simulated(...all, '--registry', file, '--json')).out.trim().split('\n');
     expect(lines.map((line) => (JSON.parse(line) as ControlView).sources)).toHaveLength(2);
+  });
+
+  it('fits a terminal of 80 characters', async () => {
+    await startTwo();
+    const { drawn } = await onTerminal('top', '--all', '--count', '1', '--registry', file);
+    const lines = stripVTControlCharacters(drawn).split('\n');
+    expect(lines).toContainEqual(expect.stringMatching(/^ {2}imagenet .*[\d.]+ MiB\/s .* 25 %$/));
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
   });
 
   it('fails where no job is, and for options that do not go together', async () => {

@@ -24,7 +24,7 @@ export function simulated(...args: string[]): Promise<Ran> {
   return ran(args, clock, (running) => clock.run(running));
 }
 
-/** As `simulated`, on a terminal. */
+/** As `simulated`, on a terminal of 80 characters. */
 export function onTerminal(...args: string[]): Promise<Ran> {
   const clock = new ManualClock();
   return ran(args, clock, (running) => clock.run(running), true);
@@ -38,7 +38,7 @@ async function ran(
 ): Promise<Ran> {
   const written: string[] = [];
   const terminal = new PassThrough();
-  const output = Object.assign(new PassThrough(), { isTTY });
+  const output = Object.assign(new PassThrough(), { isTTY, columns: 80 });
   const host = { write: (text: string) => void written.push(text), output, terminal, clock };
   const code = await run(runTiered(args, host));
   return { code, out: written.join(''), messages: textOf(terminal), drawn: textOf(output) };

@@ -19,6 +19,7 @@ async function show(host: CommandHost, options: ShowOptions): Promise<void> {
   const { look } = await import('@tiered/control');
   const { nobodyIn, withControlRegistry } = await import('../shared/control-registry.js');
   const { policyLines, viewLines } = await import('../../control-room/text.js');
+  const { widthOf } = await import('../shared/drawing.js');
   const { viewOf } = await import('../../control-room/view.js');
   await withControlRegistry(host, options, async (registry) => {
     const seen = await look(registry);
@@ -27,7 +28,7 @@ async function show(host: CommandHost, options: ShowOptions): Promise<void> {
       host.write(`${JSON.stringify({ ...view, policy: seen.policy ?? null }, undefined, 2)}\n`);
       return;
     }
-    const lines = seen.stages.length === 0 ? [nobodyIn(registry)] : viewLines(view);
+    const lines = seen.stages.length === 0 ? [nobodyIn(registry)] : viewLines(view, widthOf(host));
     host.write(`${[...lines, ...policyLines(seen.policy)].join('\n')}\n`);
   });
 }

@@ -6,7 +6,7 @@ import { messageOf } from '../../words.js';
 import type { CommandHost } from '../host.js';
 import type { ControlRegistryOptions } from '../options.js';
 import { nobodyIn, withControlRegistry } from './control-registry.js';
-import { drawAgain, type DrawingOptions } from './drawing.js';
+import { drawAgain, widthOf, type DrawingOptions } from './drawing.js';
 
 /**
  * Shows all jobs and sources again and again. A registry that is lost later is waited for.
@@ -20,7 +20,7 @@ export function drawJobs(host: CommandHost, options: ControlRegistryOptions & Dr
         if (isFirst && seen.stages.length === 0)
           throw new TieredError('TIERED_NOT_FOUND', nobodyIn(registry));
         const view = viewOf(seen);
-        return { value: view, text: viewLines(view).join('\n') || 'no job is left' };
+        return { value: view, text: viewLines(view, widthOf(host)).join('\n') || 'no job is left' };
       } catch (error) {
         if (isFirst || !isTieredError(error, 'TIERED_UNAVAILABLE')) throw error;
         const text = messageOf(error);

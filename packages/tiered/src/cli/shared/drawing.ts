@@ -34,3 +34,8 @@ export async function drawAgain(
   }
   update?.done();
 }
+
+/** Characters of a line, where what is written is read in a terminal. Undefined in a file or a pipe. */
+export function widthOf({ output }: CommandHost): number | undefined {
+  return output.isTTY === true ? output.columns : undefined;
+}

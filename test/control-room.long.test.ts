@@ -122,7 +122,7 @@ describeChromium('the control room', () => {
     expect(problems).toEqual([]);
     await job.locator('[name=weight]').fill('many');
     await job.getByText('Set', { exact: true }).click();
-    await page.locator('#done.lost', { hasText: 'weight: expected a number above 0' }).waitFor();
+    await page.locator('#done.lost', { hasText: 'weight: expected a number from 0.001 to 1000' }).waitFor();
   });
 
   it('says to those without the token how they get in', async () => {

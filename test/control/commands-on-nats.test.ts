@@ -39,6 +39,6 @@ describeNats((program) => {
     expect(await tiered('control', 'show', '--registry', url)).toContain(
       '60 MB/s (57.2 MiB/s), as operators have set it',
     );
-    expect(await tiered('control', 'set', '--registry', url, '--clear')).toContain('revision 2');
+    expect(await tiered('control', 'set', '--registry', url, '--clear', '--all')).toContain('revision 2');
   });
 });

@@ -55,7 +55,10 @@ describe('the server of a control room', () => {
     const done = await post(origin, token, form);
     expect([done.status, await done.json()]).toEqual([
       200,
-      { lines: [expect.stringMatching(/^revision 1, set by \S+:$/), '  job imagenet: weight 2'] },
+      {
+        lines: [expect.stringMatching(/^revision 1, set by \S+:$/), '  job imagenet: weight 2'],
+        notes: [],
+      },
     ]);
     expect((await look(registry)).policy?.jobs).toEqual({ imagenet: { weight: 2 } });
     for (const [body, error] of [
@@ -63,7 +66,7 @@ describe('the server of a control room', () => {
       ['[]', 'no form'],
       [JSON.stringify({ job: 'a', weight: 2 }), 'no form'],
       [JSON.stringify({ job: 'a', rank: '2' }), 'no form'],
-      [JSON.stringify({ job: 'a', weight: '0' }), 'weight: expected a number above 0'],
+      [JSON.stringify({ job: 'a', weight: '0' }), 'weight: expected a number from 0.001 to 1000'],
       [JSON.stringify({ job: 'a/b', weight: '2' }), 'jobs.a/b'],
       [JSON.stringify({ job: 'a'.repeat(9_000), weight: '2' }), 'too large'],
     ] as const) {

@@ -73,7 +73,7 @@ describe('a setting', () => {
       a: { bytes: 5, operations: 8 },
     });
     expect(changeOf({ source: 'a', clear: true })(before)).toEqual({ ...before, sources: {} });
-    expect(changeOf({ clear: true })(before)).toEqual({ sources: {}, jobs: {}, nodes: {} });
+    expect(changeOf({ clear: true, all: true })(before)).toEqual({ sources: {}, jobs: {}, nodes: {} });
   });
 
   it('of a job may guarantee nothing, and may not bound it to nothing', () => {

@@ -18,7 +18,7 @@ export const PLAIN_CLAIM = { weight: 1, atLeast: 0, atMost: Infinity, priority: 
  * The part of the whole that claims of `atLeast` may take together. If they come to more, each gets as much
  * less, so that one who claims to need everything does not leave the others with nothing.
  */
-const MOST_GUARANTEED = 0.9;
+export const MOST_GUARANTEED = 0.9;
 
 /**
  * Shares something out by weighted max-min: nobody can get more without somebody getting less who has less

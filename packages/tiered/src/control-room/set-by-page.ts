@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf } from '../words.js';
 import { setInRegistry } from './set.js';
 import { SETTING_FIELDS, type Setting } from './setting.js';
-import { policyLines } from './text.js';
+import { policyLines, removedLine } from './text.js';
 
 /** A form has a few short texts. */
 const LARGEST_BODY = 8192;
@@ -17,9 +17,11 @@ export async function answerSetting(
   response: ServerResponse,
 ): Promise<void> {
   try {
-    const { policy, remark } = await setInRegistry(registry, settingOf(await bodyOf(request)));
+    const { policy, removed, notes } = await setInRegistry(registry, settingOf(await bodyOf(request)));
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ lines: policyLines(policy), remark }));
+    response.end(
+      JSON.stringify({ lines: policyLines(policy), notes: [...removed.map(removedLine), ...notes] }),
+    );
   } catch (error) {
     if (!isTieredError(error)) throw error;
     sayError(response, error.retryable ? 503 : 400, messageOf(error));

@@ -1,15 +1,20 @@
 import type { Registry } from '@tiered/cluster/registry';
-import { look, setPolicy, type PolicyRecord } from '@tiered/control';
+import { look, setPolicy, type Policy, type PolicyRecord } from '@tiered/control';
 import { randomUUID } from 'node:crypto';
 import os from 'node:os';
 import { userName } from '../user-name.js';
-import { changeOf, type Setting } from './setting.js';
+import { notesOn } from './notes.js';
+import { changeOf, KINDS, type Setting } from './setting.js';
+import { settingLines } from './text.js';
 
-/** The policy that holds now. */
+/** What has come of a setting. */
 export interface Done {
+  /** The policy that holds now. */
   readonly policy: PolicyRecord;
+  /** What was cleared, in lines. */
+  readonly removed: readonly string[];
   /** What its operator may not have meant. */
-  readonly remark: string | undefined;
+  readonly notes: readonly string[];
 }
 
 /**
@@ -18,21 +23,25 @@ export interface Done {
  * record holds, `TIERED_UNAVAILABLE` if the registry cannot be reached.
  */
 export async function setInRegistry(registry: Registry, setting: Setting): Promise<Done> {
-  const policy = await setPolicy(registry, changeOf(setting), { owner: randomUUID(), by: operator() });
-  return { policy, remark: await remarkOf(registry, setting) };
+  const change = changeOf(setting);
+  let before: readonly string[] = [];
+  const changed = (policy: Policy) => {
+    before = settingLines(policy);
+    return change(policy);
+  };
+  const policy = await setPolicy(registry, changed, { owner: randomUUID(), by: operator() });
+  if (setting.clear !== true) {
+    const { stages } = await look(registry);
+    return { policy, removed: [], notes: notesOn(setting, { stages, policy }) };
+  }
+  const after = settingLines(policy);
+  const removed = before.filter((line) => !after.includes(line));
+  return { policy, removed, notes: removed.length > 0 ? [] : [nothingOf(setting)] };
 }
 
-/** Names are compared as they are, and nothing says that one was mistyped. */
-async function remarkOf(registry: Registry, { source, job, clear }: Setting): Promise<string | undefined> {
-  if (clear === true || (source ?? job) === undefined) return undefined;
-  const { stages } = await look(registry);
-  const [what, name, known] =
-    source === undefined
-      ? ['job', job ?? '', stages.map((stage) => stage.job)]
-      : ['source', source, stages.flatMap((stage) => Object.keys(stage.sources))];
-  if (known.includes(name)) return undefined;
-  const others = [...new Set(known)].sort().join(', ') || 'none';
-  return `no stage has a ${what} ${name} now; there are: ${others}`;
+function nothingOf(setting: Setting): string {
+  const kind = KINDS.find((one) => setting[one] !== undefined);
+  return kind === undefined ? 'nothing was set' : `nothing was set of the ${kind} ${setting[kind]}`;
 }
 
 /** Who sets it, for those who look. */

@@ -71,6 +71,9 @@ export function settingLines({ sources, jobs, nodes }: Policy): string[] {
   ];
 }
 
+/** Says that something is set no more. */
+export const removedLine = (line: string): string => `removed: ${line}`;
+
 function sourceLines(source: SourceView, width: number): string[] {
   const [budget = '', ...more] = budgetLines(source);
   const indented = [...more, ...jobLines(source.jobs, width - INDENT.length)];

@@ -149,14 +149,70 @@ describe('tiered control set', () => {
     );
   });
 
-  it('clears what was set of one thing, or everything', async () => {
+  it('clears what was set of one thing, or everything, and says what it was', async () => {
     await startTwo();
     await control('set', '--source', EXPORT, '--bytes-per-second', '60MB');
     await control('set', '--job', 'llm', '--weight', '3');
-    expect((await control('set', '--job', 'llm', '--clear')).out).toContain('revision 3');
+    const one = await control('set', '--job', 'llm', '--clear');
+    expect(one.out).toMatch(/^removed: job llm: weight 3\nrevision 3, set by/);
     expect(await policyNow()).toMatchObject({ sources: { [EXPORT]: { bytes: 60e6 } }, jobs: {} });
-    expect((await control('set', '--clear')).out).toMatch(/^revision 4, set by \S+: nothing\n$/);
+    const none = await control('set', '--job', 'imagenet', '--clear');
+    expect(none).toMatchObject({ code: 0, messages: 'note: nothing was set of the job imagenet\n' });
+    const { out, messages } = await control('set', '--clear', '--all');
+    expect(out).toMatch(
+      /^removed: source server:\/export: 60 MB\/s \(57.2 MiB\/s\)\nrevision 5, set by \S+: nothing\n$/,
+    );
+    expect(messages).toBe('');
     expect(await policyNow()).toMatchObject({ sources: {}, jobs: {}, nodes: {} });
+    expect((await control('set', '--clear', '--all')).messages).toBe('note: nothing was set\n');
+  });
+
+  it('clears nothing if it is not said what', async () => {
+    await startTwo();
+    await control('set', '--job', 'llm', '--weight', '3');
+    const { code, messages } = await control('set', '--clear');
+    expect(code).toBe(2);
+    expect(messages).toContain('say what to clear: --source, --job or --node with a name, or --all');
+    expect(await policyNow()).toMatchObject({ revision: 1, jobs: { llm: { weight: 3 } } });
+  });
+
+  it('takes a rate as people write it', async () => {
+    await startTwo();
+    await control('set', '--job', 'llm', '--at-most', '20MB/s');
+    expect((await policyNow())?.jobs).toEqual({ llm: { atMost: { bytes: 20e6 } } });
+  });
+
+  it.each([
+    [['--source', EXPORT, '--bytes-per-second', '100'], 'bytes-per-second is only 100 B/s; a unit says more'],
+    [['--node', '*', '--memory', '8'], 'memory is only 8 B; a unit says more'],
+    [
+      ['--job', 'llm', '--at-least', '200MB'],
+      'at-least of llm comes to 200 MB/s (190.7 MiB/s), and server:/export can guarantee 126.8 MiB/s',
+    ],
+    [['--node', 'nod', '--memory', '8GiB'], 'no stage has a node nod now; there are: node-1, node-2'],
+  ])('notes what can hardly be meant: %j', async (args, note) => {
+    await startTwo();
+    const { code, messages } = await control('set', ...args);
+    expect(messages).toContain(`note: ${note}`);
+    expect(messages.match(/^note: /gm)).toHaveLength(1);
+    expect(code).toBe(0);
+  });
+
+  it('notes a budget that is less than what was guaranteed of it', async () => {
+    await startTwo();
+    expect((await control('set', '--job', 'llm', '--at-least', '100MB')).messages).toBe('');
+    const { messages } = await control('set', '--source', EXPORT, '--bytes-per-second', '60MB');
+    expect(messages).toContain('note: at-least of llm comes to 100 MB/s (95.4 MiB/s), and server:/export');
+  });
+
+  it('refuses a guarantee above the limit, and notes one above what the job says itself', async () => {
+    await putStages(file, [{ job: 'bert', terms: { atMost: { bytes: 30e6 } } }]);
+    const { messages, code } = await control('set', '--job', 'bert', '--at-least', '40MB');
+    expect(messages).toMatch(/^note: at-least of bert is 40 MB\/s \S+ MiB\/s\) and its at-most 30 MB\/s/);
+    expect(code).toBe(0);
+    const refused = await control('set', '--job', 'bert', '--at-most', '20MB');
+    expect(refused).toMatchObject({ code: 2, messages: expect.stringContaining('set both, with at-least') });
+    expect(await policyNow()).toMatchObject({ revision: 1 });
   });
 
   it('says if nobody has what was named', async () => {
@@ -170,13 +226,19 @@ describe('tiered control set', () => {
     [['--job', 'a', '--source', 'b', '--weight', '2'], 'give one of source, job'],
     [['--weight', '2'], 'name a source, a job or a node'],
     [['--source', 'a', '--weight', '2'], 'weight is nothing that a source has'],
-    [['--source', 'a'], 'give bytes-per-second or operations-per-second of the source'],
+    [
+      ['--source', 'a'],
+      'nothing is given for the source a; give one or more of --bytes-per-second, --operations-per-second, or --clear',
+    ],
     [['--source', 'a', '--bytes-per-second', '0'], 'bytes-per-second: expected a size above 0'],
     [['--source', 'a', '--bytes-per-second', 'much'], 'bytes-per-second: expected'],
-    [['--job', 'a', '--weight', '0'], 'weight: expected a number above 0'],
-    [['--job', 'a', '--weight', '5000'], 'jobs.a.weight'],
+    [['--job', 'a', '--weight', '0'], 'weight: expected a number from 0.001 to 1000'],
+    [['--job', 'a', '--weight', '5000'], 'weight: expected a number from 0.001 to 1000'],
+    [['--job', 'a', '--priority', '1000'], 'priority: expected a whole number from -100 to 100, got "1000"'],
+    [['--node', 'a', '--memory', '8GiB/s'], 'memory: expected'],
+    [['--all', '--job', 'a', '--weight', '2'], '--all goes with --clear'],
     [['--job', 'a/b', '--weight', '2'], 'jobs.a/b'],
-    [['--node', 'a', '--producers', '1.5'], 'nodes.a.producers'],
+    [['--node', 'a', '--producers', '1.5'], 'producers: expected a whole number of at least 1'],
     [['--job', 'a', '--clear', '--weight', '2'], 'clear removes values'],
   ])('refuses %j', async (args, message) => {
     const { code, messages } = await control('set', ...args);

@@ -12,15 +12,16 @@ export function addSetCommand(control: Command, host: CommandHost): void {
     .option('--job <name>', 'the job that is meant, whatever it says of itself')
     .option('--weight <n>', 'with --job: of two that want more, one with twice the weight gets twice as much')
     .option('--priority <n>', 'with --job: higher ones get all that they want first; -100 to 100')
-    .option('--at-least <size>', 'with --job: bytes a second of each source, whatever others want')
-    .option('--at-most <size>', 'with --job: bytes a second of each source')
+    .option('--at-least <size>', 'with --job: of each source in a second, such as 20MB, whatever others want')
+    .option('--at-most <size>', 'with --job: of each source in a second, such as 50MB')
     .option('--node <name>', 'the machine that is meant, or "*" for all that nothing else is set for')
     .option(
       '--memory <size>',
       'with --node: what the prefetchers of its jobs may hold together, such as 8GiB',
     )
     .option('--producers <n>', 'with --node: requests at a time of its jobs together')
-    .option('--clear', 'removes what was set of the source, the job or the node; alone, everything')
+    .option('--clear', 'removes what was set of the source, the job or the node, and says what it was')
+    .option('--all', 'with --clear, in place of a name: everything that was set of anything')
     .description(
       'Sets what a source gives, how a job is treated, or what a node has, for all jobs at once. What is not named stays as it was.',
     )
@@ -30,7 +31,8 @@ export function addSetCommand(control: Command, host: CommandHost): void {
 Examples:
   tiered control set --source server:/export --bytes-per-second 150MB
   tiered control set --job imagenet --weight 2 --at-least 20MB
-  tiered control set --job imagenet --clear`,
+  tiered control set --job imagenet --clear
+  tiered control set --clear --all`,
     )
     .action((options: SetOptions) => set(host, options));
 }
@@ -41,10 +43,10 @@ type SetOptions = ControlRegistryOptions & Setting;
 async function set(host: CommandHost, options: SetOptions): Promise<void> {
   const { withControlRegistry } = await import('../shared/control-registry.js');
   const { setInRegistry } = await import('../../control-room/set.js');
-  const { policyLines } = await import('../../control-room/text.js');
+  const { policyLines, removedLine } = await import('../../control-room/text.js');
   await withControlRegistry(host, options, async (registry) => {
-    const { policy, remark } = await setInRegistry(registry, options);
-    host.write(`${policyLines(policy).join('\n')}\n`);
-    if (remark !== undefined) host.terminal.write(`note: ${remark}\n`);
+    const { policy, removed, notes } = await setInRegistry(registry, options);
+    host.write(`${[...removed.map(removedLine), ...policyLines(policy)].join('\n')}\n`);
+    for (const note of notes) host.terminal.write(`note: ${note}\n`);
   });
 }

@@ -166,11 +166,11 @@ async function set(form, what) {
   const answer = await fetch('/set', { method: 'POST', headers, body: JSON.stringify(body) }).catch(
     () => undefined,
   );
-  const { error, lines, remark } = (await answer?.json().catch(() => undefined)) ?? {
+  const { error, lines, notes } = (await answer?.json().catch(() => undefined)) ?? {
     error: 'The command does not answer.',
   };
   done.className = error === undefined ? '' : 'lost';
-  done.textContent = error ?? [lines[0], remark].filter((text) => text !== undefined).join('; ');
+  done.textContent = error ?? [lines[0], ...notes].join('; ');
   if (error === undefined) byId('policy').textContent = lines.join('\n');
 }
 

@@ -50,8 +50,9 @@ export interface SqliteRegistryOptions {
  */
 export class SqliteRegistry implements Registry {
   readonly name: string;
+  /** Of the file, absolute. */
+  readonly path: string;
   readonly longestTtlMs = Infinity;
-  readonly #path: string;
   readonly #clock: Clock;
   readonly #now: () => number;
   readonly #calls: Calls;
@@ -62,8 +63,8 @@ export class SqliteRegistry implements Registry {
   constructor({ path: file, clock = systemClock, now = sinceStart }: SqliteRegistryOptions) {
     if (typeof file !== 'string' || file === '') throw configError('path', 'the path of a file', file);
     assertNoTilde('path', file);
-    this.#path = path.resolve(file);
-    this.name = `sqlite:${this.#path}`;
+    this.path = path.resolve(file);
+    this.name = `sqlite:${this.path}`;
     this.#clock = clock;
     this.#now = now;
     this.#calls = new Calls(this.name, clock, BOUND_MS);
@@ -89,7 +90,7 @@ export class SqliteRegistry implements Registry {
   async open({ signal }: RegistryCallOptions = {}): Promise<void> {
     try {
       await this.#calls.open(signal, (ends) => {
-        this.#thread ??= new RecordThread(this.#path, this.name, this.#clock);
+        this.#thread ??= new RecordThread(this.path, this.name, this.#clock);
         return this.#thread.call('open', undefined, ends);
       });
     } catch (error) {

@@ -34,6 +34,7 @@ describe('tiered control why', () => {
   });
 
   it('says where there is nothing to explain', async () => {
+    await putStages(file, []);
     expect((await control('why', 'imagenet')).messages).toContain(`No job is in sqlite:${file}`);
     await putStages(file, [{ job: 'new', sources: {} }]);
     expect(await control('why', 'new')).toMatchObject({ code: 0, out: 'new reads from no source yet.\n' });
@@ -72,6 +73,7 @@ describe('tiered control admit', () => {
   });
 
   it('asks for the source where it is not clear, and for what it gives', async () => {
+    await putStages(file, []);
     const nobody = await control('admit', '--bytes-per-second', '80MB');
     expect(nobody).toMatchObject({ code: 2, messages: expect.stringContaining('no job reads from any now') });
     await putStages(file, [{ job: 'a' }, { job: 'a', source: 'other' }]);

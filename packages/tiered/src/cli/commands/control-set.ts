@@ -1,3 +1,4 @@
+import type { Registry } from '@tiered/cluster/registry';
 import type { Command } from 'commander';
 import type { Setting } from '../../control-room/setting.js';
 import type { CommandHost } from '../host.js';
@@ -43,10 +44,15 @@ type SetOptions = ControlRegistryOptions & Setting;
 async function set(host: CommandHost, options: SetOptions): Promise<void> {
   const { withControlRegistry } = await import('../shared/control-registry.js');
   const { setInRegistry } = await import('../../control-room/set.js');
+  const { changeOf } = await import('../../control-room/setting.js');
   const { policyLines, removedLine } = await import('../../control-room/text.js');
-  await withControlRegistry(host, options, async (registry) => {
+  // No registry is made for a setting that cannot be.
+  changeOf(options);
+  const work = async (registry: Registry) => {
     const { policy, removed, notes } = await setInRegistry(registry, options);
     host.write(`${[...removed.map(removedLine), ...policyLines(policy)].join('\n')}\n`);
     for (const note of notes) host.terminal.write(`note: ${note}\n`);
-  });
+  };
+  // What holds for jobs may be set before the first of them is there.
+  await withControlRegistry(host, options, work, { mayMake: options.clear !== true });
 }

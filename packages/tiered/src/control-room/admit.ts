@@ -22,9 +22,13 @@ export function candidateIn(
   const budgetFrom = decide(stages, policy).sources.get(meant)?.budgetFrom ?? 'none';
   if (budgetFrom !== 'none' || isMeasured || own(policy?.sources, meant) !== undefined)
     return { source: meant, ...rest };
+  const set = `tiered control set --source ${meant} --bytes-per-second 150MB`;
+  const others = sources.length === 0 ? 'nor from any other source' : `there are: ${sources.join(', ')}`;
   throw new TieredError(
     'TIERED_NOT_FOUND',
-    `Nobody has said yet what ${meant} gives; say it: tiered control set --source ${meant} --bytes-per-second 150MB`,
+    sources.includes(meant)
+      ? `Nobody has said yet what ${meant} gives; say it: ${set}`
+      : `No job reads from ${meant} now; ${others}. If it is new, say first what it gives: ${set}`,
   );
 }
 

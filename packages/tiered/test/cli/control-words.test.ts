@@ -82,6 +82,11 @@ describe('tiered control admit', () => {
     const unknown = await control('admit', '--bytes-per-second', '80MB', '--source', 'other');
     expect(unknown).toMatchObject({ code: 1 });
     expect(unknown.messages).toContain('tiered control set --source other --bytes-per-second 150MB');
+    const mistyped = await control('admit', '--bytes-per-second', '80MB', '--source', 'othr');
+    expect(mistyped).toMatchObject({
+      code: 1,
+      messages: expect.stringContaining('No job reads from othr now; there are: other, server:/export. If'),
+    });
     await control('set', '--source', 'other', '--bytes-per-second', '150MB');
     expect(await control('admit', '--bytes-per-second', '60MB', '--source', 'other')).toMatchObject({
       code: 0,

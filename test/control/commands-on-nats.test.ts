@@ -1,20 +1,20 @@
+import { Kvm } from '@nats-io/kv';
+import { connect } from '@nats-io/transport-node';
 import { NatsRegistry } from '@tiered/cluster/nats';
 import { Control } from '@tiered/control';
-import { MemoryDriver, systemClock } from '@tiered/core';
-import { PassThrough } from 'node:stream';
-import { runTiered } from 'tiered/cli';
+import { MemoryDriver } from '@tiered/core';
 import { expect, it, onTestFinished } from 'vitest';
+import { tiered as ran } from '../../packages/tiered/test/cli/run-tiered.js';
+import { freePorts } from '../../tools/servers/processes.js';
 import { describeNats, ownServer } from '../registry/nats-servers.js';
 
 const SOURCE = 'server:/export';
 
-/** What a command writes. */
+/** What a command writes that succeeds. */
 async function tiered(...args: string[]): Promise<string> {
-  const written: string[] = [];
-  const [output, terminal] = [new PassThrough(), new PassThrough()];
-  const host = { write: (text: string) => void written.push(text), output, terminal, clock: systemClock };
-  expect(await runTiered(args, host), String(terminal.read())).toBe(0);
-  return written.join('');
+  const { code, out, messages } = await ran(...args);
+  expect(code, messages).toBe(0);
+  return out;
 }
 
 /** Waits for a decision with something in it. */
@@ -41,4 +41,29 @@ describeNats((program) => {
     );
     expect(await tiered('control', 'set', '--registry', url, '--clear', '--all')).toContain('revision 2');
   });
+
+  it('a look makes no bucket where none is', async () => {
+    const { url } = await ownServer(program);
+    for (const look of [
+      ['control', 'show'],
+      ['control', 'why', 'imagenet'],
+      ['top', '--all', '--count', '1'],
+    ])
+      expect(await ran(...look, '--registry', url, '--name', 'typo')).toMatchObject({
+        code: 1,
+        messages: expect.stringContaining(`There is no registry nats:${url}/typo. A job comes in by`),
+      });
+    const connection = await connect({ servers: url });
+    onTestFinished(() => connection.close());
+    const buckets = [];
+    for await (const { bucket } of new Kvm(connection).list()) buckets.push(bucket);
+    expect(buckets).toEqual([]);
+  });
+});
+
+it('a server of NATS that is not there is told with the reason', async () => {
+  const [port] = await freePorts(1);
+  const { code, messages } = await ran('control', 'show', '--registry', `nats://127.0.0.1:${port}`);
+  expect(code).toBe(1);
+  expect(messages).toContain('cannot be reached: no server listens there (ECONNREFUSED); check its address');
 });

@@ -3,7 +3,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { TieredError } from '@tiered/core';
 import { configError, definedOf } from '@tiered/core/internal';
 import { readFile } from 'node:fs/promises';
-import { isOtherSettings } from './nats-errors.js';
+import { isBucketGone, isOtherSettings } from './nats-errors.js';
 import type { NatsRegistryOptions, NatsSettings } from './nats-options.js';
 import { Waiters } from './waiters.js';
 
@@ -66,7 +66,7 @@ export class NatsLink {
     while (!this.#isConnected) await this.#reconnected.wait(signal);
   }
 
-  /** The bucket, which is made if it is not there. */
+  /** The bucket, which is made if it is not there and may be made. */
   async bucket(): Promise<Bucket> {
     const opened = (this.#bucket ??= this.#open());
     try {
@@ -94,16 +94,20 @@ export class NatsLink {
   }
 
   async #open(): Promise<Bucket> {
-    const { bucket, ttlMs, replicas } = this.#settings;
+    const { bucket, ttlMs, replicas, make } = this.#settings;
     // Records are asked of the server that takes them, since others may be behind.
     const settings = { ttl: ttlMs, replicas, history: 1, allow_direct: false };
     const kvm = new this.#kv.Kvm(this.#connection);
-    const make = () => kvm.create(bucket, { ...settings });
-    const made = await make().catch((error: unknown) => {
-      if (isOtherSettings(error)) return make();
+    const create = () => kvm.create(bucket, { ...settings });
+    const createAgain = (error: unknown) => {
+      if (isOtherSettings(error)) return create();
       throw error;
+    };
+    const made = await (make ? create().catch(createAgain) : kvm.open(bucket, { ...settings }));
+    const { ttl } = await made.status().catch((cause: unknown) => {
+      if (make || !isBucketGone(cause)) throw cause;
+      throw new TieredError('TIERED_NOT_FOUND', `There is no bucket ${bucket}.`, { cause });
     });
-    const { ttl } = await made.status();
     if (ttl !== ttlMs) throw configError('ttlMs', `${ttl}, as the bucket ${bucket} has it`, ttlMs);
     return asBucket(made);
   }

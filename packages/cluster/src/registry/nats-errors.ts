@@ -36,5 +36,24 @@ export function natsError(name: string, error: unknown, wasReached: boolean): Er
     return fail('TIERED_PERMISSION', 'refuses the credentials; check token, user, password or credsFile');
   if (/^PermissionViolation/.test(named(error)) || /permissions violation/i.test(String(error)))
     return fail('TIERED_PERMISSION', 'does not let this user use the bucket; allow it $JS.API.> and $KV.>');
-  return unavailable(name, 'cannot be reached, or cannot do it now', error);
+  return unavailable(name, unreachable(error), error);
+}
+
+/** Why a server cannot be reached, by what the system or the client says of it. */
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['ECONNREFUSED', 'no server listens there'],
+  ['ENOTFOUND', 'the name of its host has no address'],
+  ['EAI_AGAIN', 'the name of its host has no address now'],
+  ['EHOSTUNREACH', 'no way leads to its host'],
+  ['ENETUNREACH', 'no way leads to its host'],
+  ['TimeoutError', 'it does not answer'],
+]);
+
+function unreachable(error: unknown): string {
+  const { cause } = error as { readonly cause?: unknown };
+  const found = [codeOf(error), codeOf(cause ?? {}), named(error)]
+    .map(String)
+    .find((one) => REASONS.has(one));
+  if (found === undefined) return 'cannot be reached, or cannot do it now';
+  return `cannot be reached: ${REASONS.get(found)} (${found}); check its address, and that nats-server runs`;
 }

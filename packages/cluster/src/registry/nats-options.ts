@@ -16,8 +16,8 @@ export interface NatsRegistryOptions {
   /** Such as `nats://10.0.0.7:4222`. Several are servers of one cluster: any of them is taken. */
   readonly servers: string | readonly string[];
   /**
-   * The bucket. It is made if it is not there. 1 to 64 letters, digits, `-` and `_`; all members name the
-   * same.
+   * The bucket. It is made if it is not there (`make`). 1 to 64 letters, digits, `-` and `_`; all members
+   * name the same.
    */
   readonly name: string;
   /** One of these, if the server asks for it: a token, */
@@ -43,6 +43,11 @@ export interface NatsRegistryOptions {
    * Default: 1, which every server can do.
    */
   readonly replicas?: number | undefined;
+  /**
+   * Whether the bucket is made if it is not there. Default: true. If not, as for those who only look, calls
+   * reject with `TIERED_NOT_FOUND`.
+   */
+  readonly make?: boolean | undefined;
   /** Measures the bound of calls. Default: `systemClock`. */
   readonly clock?: Clock | undefined;
 }
@@ -57,11 +62,12 @@ export interface NatsSettings {
   readonly bucket: string;
   readonly ttlMs: number;
   readonly replicas: number;
+  readonly make: boolean;
 }
 
 /** @throws TieredError `TIERED_CONFIG_INVALID`. Shows no secrets. */
 export function settingsOf(options: NatsRegistryOptions): NatsSettings {
-  const { name, ttlMs = DEFAULT_TTL_MS, replicas = 1 } = options;
+  const { name, ttlMs = DEFAULT_TTL_MS, replicas = 1, make = true } = options;
   const servers = typeof options.servers === 'string' ? [options.servers] : [...options.servers];
   if (servers.length === 0) throw configError('servers', 'at least one URL, such as "nats://host:4222"', 0);
   for (const server of servers) assertServer(server);
@@ -74,7 +80,7 @@ export function settingsOf(options: NatsRegistryOptions): NatsSettings {
   if (ways > 1) throw hiddenConfigError('token', 'one of token, user and credsFile', `${ways} of them`);
   if ((user === undefined) !== (password === undefined))
     throw hiddenConfigError('user', 'a user with a password', 'one without the other');
-  return { servers, bucket: name, ttlMs, replicas };
+  return { servers, bucket: name, ttlMs, replicas, make };
 }
 
 /** Servers are named in messages, so they have no passwords in them. */

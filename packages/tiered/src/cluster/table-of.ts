@@ -9,22 +9,24 @@ interface TableOptions {
   readonly clock: Clock;
   /** Milliseconds that all records of a bucket of NATS live. Default: those of `NatsRegistry`. */
   readonly ttlMs?: number | undefined;
+  /** Whether a bucket of NATS is made that is not there. Default: as `NatsRegistry`. */
+  readonly make?: boolean | undefined;
 }
 
 /**
  * Makes the table that a configuration names. Nothing is opened.
  * @throws TieredError `TIERED_CONFIG_INVALID` that names the field.
  */
-export function tableOf(registry: TableConfig, { name, clock, ttlMs }: TableOptions): Registry {
+export function tableOf(registry: TableConfig, { name, clock, ttlMs, make }: TableOptions): Registry {
   if (registry === 'sqlite') return SqliteRegistry.named(name, { clock });
   if ('sqlite' in registry) return new SqliteRegistry({ path: registry.sqlite, clock });
-  return natsOf(registry.nats, { name, ttlMs, clock });
+  return natsOf(registry.nats, { name, ttlMs, make, clock });
 }
 
 /** Its packages, which only those have who use it, are loaded when it is opened. */
 function natsOf(
   config: NatsConfig,
-  options: Pick<NatsRegistryOptions, 'name' | 'ttlMs' | 'clock'>,
+  options: Pick<NatsRegistryOptions, 'name' | 'ttlMs' | 'make' | 'clock'>,
 ): NatsRegistry {
   const { caFile, certFile, keyFile, ...nats } = config;
   const files = [caFile, certFile, keyFile];

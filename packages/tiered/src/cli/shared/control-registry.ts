@@ -1,6 +1,6 @@
 import { SqliteRegistry, type Registry } from '@tiered/cluster/registry';
 import { loadMeetingPlace, type MeetingPlace } from '@tiered/config/internal';
-import { TieredError } from '@tiered/core';
+import { isTieredError, TieredError } from '@tiered/core';
 import { open } from 'node:fs/promises';
 import { meetingPlace } from '../../control/meeting-place.js';
 import type { CommandHost } from '../host.js';
@@ -8,7 +8,8 @@ import type { ControlRegistryOptions } from '../options.js';
 
 /**
  * Works with the registry in which jobs meet, and closes it.
- * @param mayMake Whether a file is made that is not there. Default: no, because a look makes nothing.
+ * @param mayMake Whether a file or a bucket is made that is not there. Default: no, because a look makes
+ * nothing.
  * @throws TieredError `TIERED_CONFIG_INVALID` for options that do not go together, for a configuration
  * without a job, and for a file that is no registry; `TIERED_NOT_FOUND` for one that is not there; what the
  * registry says.
@@ -19,10 +20,12 @@ export async function withControlRegistry<T>(
   work: (registry: Registry) => Promise<T>,
   { mayMake = false }: { readonly mayMake?: boolean } = {},
 ): Promise<T> {
-  const registry = meetingPlace(await placeOf(options), clock);
+  const registry = meetingPlace(await placeOf(options), clock, mayMake);
   try {
     if (registry instanceof SqliteRegistry) await assertRegistry(registry.path, mayMake);
-    await registry.open({});
+    await registry.open({}).catch((error: unknown) => {
+      throw isTieredError(error, 'TIERED_NOT_FOUND') ? nothingAt(registry.name) : error;
+    });
     return await work(registry);
   } finally {
     await registry.close();
@@ -51,7 +54,7 @@ const MAGIC = 'SQLite format 3';
 async function assertRegistry(file: string, mayMake: boolean): Promise<void> {
   const beginning = await beginningOf(file);
   if (beginning === undefined) {
-    if (!mayMake) throw new TieredError('TIERED_NOT_FOUND', `There is no registry ${file}. ${HOW_TO_COME}`);
+    if (!mayMake) throw nothingAt(file);
   } else if (beginning !== '' && beginning !== MAGIC)
     throw wrong(`${file} is no registry of jobs; ${ELSEWHERE}`);
 }
@@ -68,6 +71,10 @@ async function beginningOf(file: string): Promise<string | undefined> {
     const { code } = error as NodeJS.ErrnoException;
     return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : '';
   }
+}
+
+function nothingAt(place: string): TieredError {
+  return new TieredError('TIERED_NOT_FOUND', `There is no registry ${place}. ${HOW_TO_COME}`);
 }
 
 function wrong(what: string): TieredError {

@@ -22,7 +22,8 @@ export function drawJobs(host: CommandHost, options: ControlRegistryOptions & Dr
         const view = viewOf(seen);
         return { value: view, text: viewLines(view, widthOf(host)).join('\n') || 'no job is left' };
       } catch (error) {
-        if (isFirst || !isTieredError(error, 'TIERED_UNAVAILABLE')) throw error;
+        const isLost = isTieredError(error, 'TIERED_UNAVAILABLE') || isTieredError(error, 'TIERED_NOT_FOUND');
+        if (isFirst || !isLost) throw error;
         const text = messageOf(error);
         return { value: { error: text }, text };
       }

@@ -17,6 +17,15 @@ export function wholeNumber(text: string): number {
   return value;
 }
 
+const LARGEST_PORT = 65_535;
+
+/** An argument that is a port; 0 is any that is free. */
+export function portNumber(text: string): number {
+  const value = wholeNumber(text);
+  if (value > LARGEST_PORT) throw new InvalidArgumentError(`Give a port from 0 to ${LARGEST_PORT}.`);
+  return value;
+}
+
 /** An argument that is a whole number of at least 1. */
 export function positiveWhole(text: string): number {
   const value = wholeNumber(text);

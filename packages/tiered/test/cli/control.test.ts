@@ -1,10 +1,12 @@
 import { SqliteRegistry } from '@tiered/cluster/registry';
 import { look } from '@tiered/control';
+import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { ControlView } from '../../src/control-room/view.js';
 import { putStages } from './control-records.js';
 import { onTerminal, simulated, tiered } from './run-tiered.js';
@@ -284,6 +286,26 @@ describe('tiered control set', () => {
     expect(messages).toContain(message);
     expect(code).toBe(2);
     if ((await readdir(directory)).length > 0) expect(await policyNow()).toBeUndefined();
+  });
+});
+
+describe('tiered control serve', () => {
+  it('says what to do about a port that is taken, or that cannot be', async () => {
+    await startTwo();
+    const server = net.createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as net.AddressInfo;
+    expect(await control('serve', '--port', String(port))).toMatchObject({
+      code: 2,
+      out: '',
+      messages: `port ${port} of 127.0.0.1 is in use; give another one, such as --port 0 for a free one\n`,
+    });
+    const impossible = await control('serve', '--port', '99999');
+    expect(impossible).toMatchObject({
+      code: 2,
+      messages: expect.stringContaining('Give a port from 0 to 65535.'),
+    });
   });
 });
 

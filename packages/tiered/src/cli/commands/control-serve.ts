@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { once } from 'node:events';
-import { wholeNumber } from '../arguments.js';
+import { portNumber } from '../arguments.js';
 import type { CommandHost } from '../host.js';
 import { untilInterrupted } from '../interrupt.js';
 import { addControlRegistryOptions, type ControlRegistryOptions } from '../options.js';
@@ -8,7 +8,7 @@ import { addControlRegistryOptions, type ControlRegistryOptions } from '../optio
 /** Adds `tiered control serve`. */
 export function addServeCommand(control: Command, host: CommandHost): void {
   addControlRegistryOptions(control.command('serve'))
-    .option('--port <n>', 'of 127.0.0.1; default: one that is free', wholeNumber, 0)
+    .option('--port <n>', 'of 127.0.0.1; default: one that is free', portNumber, 0)
     .option('--allow-set', 'the page may change what "tiered control set" changes')
     .description(
       'Serves a page with live charts of all jobs and sources, to this machine only; its address has a token, and is a secret',
@@ -25,10 +25,15 @@ interface ServeOptions extends ControlRegistryOptions {
 async function serve(host: CommandHost, options: ServeOptions): Promise<void> {
   const { withControlRegistry } = await import('../shared/control-registry.js');
   const { serveControlRoom } = await import('../../control-room/serve.js');
+  const { portTaken } = await import('../shared/port-taken.js');
   const { port, allowSet } = options;
   await withControlRegistry(host, options, (registry) =>
     untilInterrupted(host.clock, async (signal) => {
-      await using room = await serveControlRoom({ registry, clock: host.clock, port, allowSet });
+      await using room = await serveControlRoom({ registry, clock: host.clock, port, allowSet }).catch(
+        (error: unknown) => {
+          throw portTaken(error);
+        },
+      );
       host.write(`${room.url}\n`);
       if (!signal.aborted) await once(signal, 'abort');
     }),

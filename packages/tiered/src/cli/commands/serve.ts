@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { once } from 'node:events';
 import type { CommandHost } from '../host.js';
 import { untilInterrupted } from '../interrupt.js';
-import { processCount, repeatable, wholeNumber } from '../arguments.js';
+import { portNumber, processCount, repeatable } from '../arguments.js';
 import { SOURCE } from '../options.js';
 import type { ServeOptions } from '../shared/gateway.js';
 
@@ -54,8 +54,8 @@ export function serveCommand(host: CommandHost): Command {
       'beside a source: shares the tiers with the other processes of this user and machine that name the same cluster',
     )
     .option('--host <address>', 'to listen on; others than loopback need keys', '127.0.0.1')
-    .option('--port <n>', 'to listen on; 0 is a free one', wholeNumber, 9400)
-    .option('--metrics-port <n>', 'for /healthz, /readyz and /metrics; default: none', wholeNumber)
+    .option('--port <n>', 'to listen on; 0 is a free one', portNumber, 9400)
+    .option('--metrics-port <n>', 'for /healthz, /readyz and /metrics; default: none', portNumber)
     .option(
       '--processes <n>',
       'that serve at the port together; they share the tiers on disks, and each has its part of those in memory',

@@ -21,6 +21,7 @@ import { messageOf } from '../../words.js';
 import { warnOn, type CommandHost } from '../host.js';
 import { optionsInSeat, type ServeSeat } from './serve-seat.js';
 import type { ServedFacts, ServedTotals } from './served-text.js';
+import { portTaken } from './port-taken.js';
 
 /** What is served to clients of S3, and how. */
 export interface ServeOptions {
@@ -249,13 +250,6 @@ export function metricsOptions({ metricsPort }: ServeOptions): GatewayMetricsOpt
   return metricsPort === undefined
     ? undefined
     : { port: metricsPort, token: process.env['TIERED_METRICS_TOKEN'] };
-}
-
-/** Says what to do about a port that somebody else has. */
-export function portTaken(error: unknown): unknown {
-  const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
-  if (code !== 'EADDRINUSE') return error;
-  return invalid(`port ${port} of ${address} is in use; give another one, such as --port 0 for a free one`);
 }
 
 function invalid(message: string): TieredError {

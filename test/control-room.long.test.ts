@@ -36,7 +36,7 @@ async function put(job: string, usedBytes: number, source = HOSTILE): Promise<vo
     kind: 'stage',
     job,
     node: 'node-1',
-    terms: {},
+    terms: { atLeast: { bytes: 20 * 2 ** 20 } },
     sources: { [source]: { ...report, budget: { bytes: 150 * 2 ** 20 } } },
     stall: 0.25,
     tiers: {},
@@ -89,8 +89,22 @@ describeChromium('the control room', () => {
       'imagenet',
       'llm',
     ]);
-    expect(await page.locator('tbody tr').first().textContent()).toContain('90.0 MiB/s');
+    expect(await page.locator('section .lead').textContent()).toMatch(
+      /^150 MiB\/s, as its jobs say; jobs share 147.8 MiB\/s of it: 98.5 %/,
+    );
+    expect(await page.locator('thead th').allTextContents()).toEqual(
+      expect.arrayContaining(['at least', 'at most', 'requests']),
+    );
+    const row = await page.locator('tbody tr').first().locator('td').allTextContents();
+    expect(row).toEqual(expect.arrayContaining(['20.0 MiB/s', '90.0 MiB/s', '400/s']));
     expect(await page.locator('tbody tr').first().textContent()).toMatch(/7\d\.\d MiB\/s/);
+    const widthOf = async (what: string) => (await page.locator(what).first().boundingBox())?.width ?? 0;
+    expect(Math.abs((await widthOf('.chart')) - (await widthOf('.wide')))).toBeLessThan(2);
+    await page.setViewportSize({ width: 900, height: 900 });
+    await expect
+      .poll(async () => Math.abs((await widthOf('.chart')) - (await widthOf('.wide'))))
+      .toBeLessThan(2);
+    await page.setViewportSize({ width: 1200, height: 900 });
     // A stage says something new, another comes, and one leaves.
     await put('imagenet', 20 * 2 ** 20);
     await put('bert', 10 * 2 ** 20);
@@ -126,9 +140,13 @@ describeChromium('the control room', () => {
   });
 
   it('says to those without the token how they get in', async () => {
-    const { origin } = new URL(await served());
+    const { origin, hash } = new URL(await served('--allow-set'));
     const page = await opened(`${origin}/#wrong`);
     await page.getByText('Open this page by the whole address').waitFor();
-    expect(await page.locator('h2').count()).toBe(1);
+    expect(await page.locator('h2:visible').count()).toBe(0);
+    expect(await page.locator('form:visible').count()).toBe(0);
+    const allowed = await opened(`${origin}/${hash}`);
+    await allowed.getByText('operators have set nothing').waitFor();
+    expect(await allowed.locator('form:visible').count()).toBe(3);
   });
 });

@@ -11,6 +11,8 @@ export interface ServedFile {
 
 const STYLE = `${PAGE_STYLE}
 h3 { font-size: 16px; margin: 20px 0 6px; overflow-wrap: anywhere; }
+thead th { white-space: nowrap; }
+tbody th { min-width: 7em; }
 .charts { display: flex; flex-wrap: wrap; gap: 16px; margin: 16px 0 0; }
 section .lead { margin: 0 0 8px; }
 .chart { background: var(--paper); border: 1px solid var(--lines); border-radius: 8px; padding: 12px 8px; max-width: 100%; }

@@ -16,7 +16,10 @@ const FORMS = [
   { kind: 'node', title: 'What the jobs of a machine have', fields: { memory: '8GiB', producers: '32' } },
 ] as const;
 
-/** The page of the control room. Everything that comes from records is put into it by its script, as text. */
+/**
+ * The page of the control room. Everything that comes from records is put into it by its script, as text. Who
+ * has no token sees nothing but its headline.
+ */
 export function roomPage(allowSet: boolean): string {
   const page = html`<!doctype html>
     <html lang="en">
@@ -35,9 +38,11 @@ export function roomPage(allowSet: boolean): string {
           <h1>Jobs that share sources</h1>
           <p class="takeaway" id="state" role="status">Nothing was heard yet.</p>
           <div id="sources"></div>
-          <h2>What operators have set</h2>
-          <pre id="policy"></pre>
-          ${allowSet ? formsOf() : html`<p class="lead">This page only shows. Start it with --allow-set to change things here.</p>`}
+          <div id="inside" hidden>
+            <h2>What operators have set</h2>
+            <pre id="policy"></pre>
+            ${allowSet ? formsOf() : html`<p class="lead">This page only shows. Start it with --allow-set to change things here.</p>`}
+          </div>
         </main>
       </body>
     </html> `;

@@ -2,6 +2,7 @@ import type { Registry } from '@tiered/cluster/registry';
 import { look, type PolicyRecord } from '@tiered/control';
 import { isTieredError, type Clock } from '@tiered/core';
 import { messageOf } from '../words.js';
+import { budgetLines } from './text.js';
 import { viewOf, type ControlView, type SourceView } from './view.js';
 
 /** Milliseconds between two looks. Stages say something new twice a second. */
@@ -14,6 +15,8 @@ const MOST_JOBS = 16;
 
 /** A source in a look. */
 interface FrameSource extends SourceView {
+  /** What it gives, who says so, and how much of it is shared out, in words. */
+  readonly gives: string;
   /** Jobs that are left out, because others use more. */
   readonly others: number;
 }
@@ -122,5 +125,11 @@ export function frameOf({ revision, sources, idle }: ControlView, at: number): F
 function fewJobs(source: SourceView): FrameSource {
   const { jobs } = source;
   const most = jobs.toSorted((a, b) => (b.used.bytes ?? 0) - (a.used.bytes ?? 0)).slice(0, MOST_JOBS);
-  return { ...source, jobs: jobs.filter((job) => most.includes(job)), others: jobs.length - most.length };
+  const gives = budgetLines(source).join('; ');
+  return {
+    ...source,
+    gives,
+    jobs: jobs.filter((job) => most.includes(job)),
+    others: jobs.length - most.length,
+  };
 }

@@ -5,7 +5,10 @@ import { addControlRegistryOptions, type ControlRegistryOptions } from '../optio
 /** Adds `tiered control show`. */
 export function addShowCommand(control: Command, host: CommandHost): void {
   addControlRegistryOptions(control.command('show'))
-    .option('--json', 'the same as JSON; null is no bound')
+    .option(
+      '--json',
+      'the same as JSON: null is no bound, nodes are machines, idle are jobs that read from no source yet',
+    )
     .description('Says what each source gives, who says so, and what each job wants, gets and uses of it')
     .action((options: ShowOptions) => show(host, options));
 }

@@ -3,9 +3,12 @@
 const MIB = 2 ** 20;
 /** Told apart in light and dark; each further job begins anew. */
 const COLORS = ['#2b78bf', '#d9822b', '#4a9c8c', '#9a86c8', '#c2504f', '#7a9a2f', '#b0679d', '#829ab1'];
-const SOURCE_WIDTH = 1000;
-const JOB_WIDTH = 470;
 const HEIGHT = 200;
+/** As the style has them: between charts, and the padding and edges of one. */
+const GAP = 16;
+const AROUND = 18;
+/** Two charts of jobs stand side by side where each has so much. */
+const LEAST_HALF = 320;
 
 /** Charts by the element that holds them, each with what its series are. */
 const charts = new WeakMap();
@@ -31,7 +34,7 @@ export function drawSource(holder, { source, jobs }, frames) {
   show(holder, known, {
     name: '',
     title: 'What jobs use of it',
-    width: SOURCE_WIDTH,
+    isHalf: false,
     series: [
       rate('gives', 'currentColor', [4, 4]),
       ...names.map((job, at) => rate(job, COLORS[at % COLORS.length])),
@@ -43,7 +46,7 @@ export function drawSource(holder, { source, jobs }, frames) {
     show(holder, known, {
       name,
       title: name,
-      width: JOB_WIDTH,
+      isHalf: true,
       series: [rate('gets', 'currentColor', [4, 4]), rate('uses', COLORS[at % COLORS.length]), stall()],
       data: [
         seconds,
@@ -72,10 +75,12 @@ function stall() {
 }
 
 /** Makes a chart, or gives it new data. One whose series are others is made anew. */
-function show(holder, known, { name, title, width, series, data }) {
+function show(holder, known, { name, title, isHalf, series, data }) {
+  const width = widthIn(holder, isHalf);
   const labels = JSON.stringify(series.map(({ label, stroke }) => [label, stroke]));
   const old = known.get(name);
   if (old?.labels === labels) {
+    if (old.plot.width !== width) old.plot.setSize({ width, height: HEIGHT });
     old.plot.setData(data);
     return;
   }
@@ -100,7 +105,7 @@ function optionsOf(root, width, series) {
   const inInk = series.map((one) => (one.stroke === 'currentColor' ? { ...one, stroke: ink } : one));
   const hasStall = series.some(({ scale }) => scale === 'percent');
   return {
-    width: Math.min(width, Math.max(240, holderWidth(root))),
+    width,
     height: HEIGHT,
     scales: {
       x: { time: false },
@@ -130,7 +135,8 @@ function optionsOf(root, width, series) {
   };
 }
 
-/** Without the padding of the chart. */
-function holderWidth(root) {
-  return root.parentElement.clientWidth - 18;
+/** Charts are as wide as the table above them. */
+function widthIn(holder, isHalf) {
+  const half = Math.floor((holder.clientWidth - GAP) / 2) - AROUND;
+  return isHalf && half >= LEAST_HALF ? half : Math.max(240, holder.clientWidth - AROUND);
 }

@@ -41,15 +41,47 @@ function element(name, text, ...children) {
   return made;
 }
 
-const HEAD = ['job', 'weight', 'priority', 'wants', 'gets', 'uses', 'waits', 'stall', 'stages'];
+/** Requests of a second. */
+function requests(number) {
+  return `${Math.round(number).toLocaleString('en')}/s`;
+}
+
+/** A guarantee or a limit. A guarantee of nothing is none. */
+function limitText({ bytes, operations }) {
+  const parts = [
+    ...(bytes === null || bytes === 0 ? [] : [rateText(bytes)]),
+    ...(operations === null || operations === 0 ? [] : [requests(operations)]),
+  ];
+  return parts.join(', ') || '-';
+}
+
+const HEAD = [
+  ...[
+    'job',
+    'weight',
+    'priority',
+    'at least',
+    'at most',
+    'wants',
+    'gets',
+    'uses',
+    'requests',
+    'waits',
+    'stall',
+  ],
+  'stages',
+];
 
 function rowOf(job) {
   const cells = [
     job.weight,
     job.priority,
+    limitText(job.atLeast),
+    limitText(job.atMost),
     rateText(job.wanted.bytes, 'everything'),
     rateText(job.share.bytes, 'no bound'),
     rateText(job.used.bytes, ''),
+    requests(job.used.operations ?? 0),
     percent(job.waits),
     percent(job.stall),
     job.stages,
@@ -62,16 +94,8 @@ function rowOf(job) {
   );
 }
 
-const ORIGINS = {
-  policy: 'as operators have set it',
-  options: 'as its jobs say',
-  measured: 'as measured',
-  none: 'not known yet',
-};
-
-function budgetText({ budget, budgetFrom, others }) {
-  const gives = budgetFrom === 'none' ? '' : `${rateText(budget.bytes, 'no bound of bytes')}, `;
-  return `${gives}${ORIGINS[budgetFrom]}${others > 0 ? `; ${others} more jobs, which use less, are not shown` : ''}`;
+function budgetText({ gives, others }) {
+  return `${gives}${others > 0 ? `; ${others} more jobs, which use less, are not shown` : ''}`;
 }
 
 /** The part of the page that shows a source. */
@@ -140,6 +164,8 @@ function suggest(id, names) {
 function follow() {
   const events = new EventSource(`/events?token=${encodeURIComponent(token)}`);
   events.addEventListener('history', ({ data }) => {
+    // Only who has the token hears it.
+    byId('inside').hidden = false;
     frames = JSON.parse(data);
   });
   events.addEventListener('policy', ({ data }) => {

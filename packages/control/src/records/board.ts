@@ -108,7 +108,9 @@ function checkedPolicy(policy: unknown): PolicyRecord {
   if (error === undefined) return data;
   const [issue] = error.issues;
   const field = issue?.path.join('.') ?? 'policy';
-  throw new TieredError('TIERED_CONFIG_INVALID', `${field}: ${issue?.message ?? 'not a policy'}`);
+  // What is wrong with a name is one level below.
+  const wrong = issue?.code === 'invalid_key' ? issue.issues[0] : issue;
+  throw new TieredError('TIERED_CONFIG_INVALID', `${field}: ${wrong?.message ?? 'not a policy'}`);
 }
 
 function policyTtlOf({ longestTtlMs }: Registry): number {

@@ -1,9 +1,13 @@
 import { z } from 'zod';
 
 /** Names stand in tables, files and metrics. */
-export const name = z.string().regex(/^(?!__proto__$)[^\p{C}]{1,256}$/u);
+export const name = z
+  .string()
+  .regex(/^(?!__proto__$)[^\p{C}]{1,256}$/u, 'expected 1 to 256 characters that can be printed');
 /** What operators and other jobs call a job. */
-export const job = z.string().regex(/^(?!__proto__$)[\w.-]{1,64}$/);
+export const job = z
+  .string()
+  .regex(/^(?!__proto__$)[\w.-]{1,64}$/, 'expected 1 to 64 letters, digits, ".", "_" and "-"');
 /** Bounded, so that sums of amounts that others made up are numbers. */
 const amount = z.number().min(0).max(1e15);
 

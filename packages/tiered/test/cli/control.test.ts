@@ -278,7 +278,8 @@ describe('tiered control set', () => {
     [['--job', 'a', '--priority', '1000'], 'priority: expected a whole number from -100 to 100, got "1000"'],
     [['--node', 'a', '--memory', '8GiB/s'], 'memory: expected'],
     [['--all', '--job', 'a', '--weight', '2'], '--all goes with --clear'],
-    [['--job', 'a/b', '--weight', '2'], 'jobs.a/b'],
+    [['--job', 'a/b', '--weight', '2'], 'jobs.a/b: expected 1 to 64 letters, digits, ".", "_" and "-"'],
+    [['--source', '\n', '--bytes-per-second', '1GB'], 'expected 1 to 256 characters that can be printed'],
     [['--node', 'a', '--producers', '1.5'], 'producers: expected a whole number of at least 1'],
     [['--job', 'a', '--clear', '--weight', '2'], 'clear removes values'],
   ])('refuses %j', async (args, message) => {

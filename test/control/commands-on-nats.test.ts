@@ -42,7 +42,7 @@ describeNats((program) => {
     expect(await tiered('control', 'set', '--registry', url, '--clear', '--all')).toContain('revision 2');
   });
 
-  it('a look makes no bucket where none is', async () => {
+  it('[U6] a look makes no bucket where none is', async () => {
     const { url } = await ownServer(program);
     for (const look of [
       ['control', 'show'],

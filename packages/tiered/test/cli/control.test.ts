@@ -97,6 +97,12 @@ describe('tiered control show', () => {
     expect(JSON.parse((await control('show', '--json')).out)).toMatchObject({ sources: [], nodes: [] });
   });
 
+  it('says what is wrong with what is no file', async () => {
+    const { code, messages } = await tiered('control', 'show', '--registry', directory);
+    expect(code).toBe(1);
+    expect(messages).toContain('is not a file; name one that is or will be');
+  });
+
   it('looks into the registry of this user if none is named', async () => {
     vi.stubEnv('XDG_RUNTIME_DIR', directory);
     const own = path.join(directory, `tiered-${process.getuid?.() ?? 'run'}`);
@@ -117,7 +123,7 @@ describe('a look', () => {
     ['top', '--all', '--count', '1'],
   ];
 
-  it.each(looks)('makes no registry where none is: %s %s', async (...args) => {
+  it.each(looks)('[U6] makes no registry where none is: %s %s', async (...args) => {
     const missing = path.join(directory, 'typo', 'control.db');
     const { code, out, messages } = await tiered(...args, '--registry', missing);
     expect({ code, out }).toEqual({ code: 1, out: '' });
@@ -125,10 +131,13 @@ describe('a look', () => {
       /^There is no registry \S+control.db. A job comes in by .*give --config, --registry/,
     );
     expect(await readdir(directory)).toEqual([]);
+    await writeFile(file, '');
+    expect(await tiered(...args, '--registry', file)).toMatchObject({ code: 1, out: '' });
+    expect(await readFile(file, 'utf8')).toBe('');
   });
 
   it.each([...looks, ['control', 'set', '--job', 'a', '--weight', '2']])(
-    'leaves a file alone that is no registry: %s %s',
+    '[U6] leaves a file alone that is no registry: %s %s',
     async (...args) => {
       await writeFile(file, 'source: { driver: fs }\n', { mode: 0o600 });
       const { code, messages } = await tiered(...args, '--registry', file);

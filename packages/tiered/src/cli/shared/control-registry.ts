@@ -53,23 +53,20 @@ const MAGIC = 'SQLite format 3';
 /** A registry that jobs open replaces what is damaged: nothing that an operator may have mistyped. */
 async function assertRegistry(file: string, mayMake: boolean): Promise<void> {
   const beginning = await beginningOf(file);
-  if (beginning === undefined) {
+  if (beginning === '') {
     if (!mayMake) throw nothingAt(file);
-  } else if (beginning !== '' && beginning !== MAGIC)
-    throw wrong(`${file} is no registry of jobs; ${ELSEWHERE}`);
+  } else if (beginning !== MAGIC) throw wrong(`${file} is no registry of jobs; ${ELSEWHERE}`);
 }
 
-/**
- * Undefined if nothing is there. All else that is wrong with it, the registry says.
- */
-async function beginningOf(file: string): Promise<string | undefined> {
+/** Nothing of a file that is missing. What is wrong with one that cannot be read, the registry says. */
+async function beginningOf(file: string): Promise<string> {
   try {
     await using handle = await open(file);
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAGIC.length), 0, MAGIC.length, 0);
     return buffer.toString('latin1', 0, bytesRead);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : '';
+    const { code = '' } = error as NodeJS.ErrnoException;
+    return ['ENOENT', 'ENOTDIR'].includes(code) ? '' : MAGIC;
   }
 }
 

@@ -12,7 +12,8 @@ export {
   type SourceDecision,
 } from './shares/decide.js';
 export { explain } from './shares/explain.js';
-export { maxMin, MOST_GUARANTEED, type Claim } from './shares/max-min.js';
+export { maxMin, MOST_GUARANTEED, type BoundBy, type Claim } from './shares/max-min.js';
 export type { NodeShare } from './shares/node-shares.js';
 export type { Rate } from './shares/rate.js';
+export type { JobBoundBy } from './shares/source-shares.js';
 export type { Terms } from './shares/terms.js';

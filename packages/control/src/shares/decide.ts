@@ -14,7 +14,7 @@ export interface SourceDecision {
   /** What it gives. */
   readonly budget: Rate;
   readonly budgetFrom: BudgetOrigin;
-  /** What of it is shared out: between several jobs a little less than all. */
+  /** What is shared out of that: a little less, if several jobs read from it. */
   readonly sharedOut: Rate;
   readonly jobs: readonly JobDecision[];
 }
@@ -106,7 +106,7 @@ function decideSource(
   const { budget, budgetFrom } = budgetOf(source, readers, policy);
   const byJob = grouped(readers, ({ stage }) => stage.job);
   const claims = [...byJob].map(([job, ofJob]) => claimOf(job, ofJob, policy));
-  const sharedOut = claims.length > 1 ? mostOf(budget) : budget;
+  const sharedOut = claims.length > 1 ? sharedOutOf(budget) : budget;
   const jobs = sharesOfSource(sharedOut, claims).map((share, at) => ({
     ...share,
     terms: claims[at]?.terms ?? termsOf({}, {}),
@@ -122,7 +122,7 @@ function decideSource(
  */
 const SHARED_OUT = 0.985;
 
-function mostOf({ bytes, operations }: Rate): Rate {
+function sharedOutOf({ bytes, operations }: Rate): Rate {
   return { bytes: bytes * SHARED_OUT, operations: operations * SHARED_OUT };
 }
 

@@ -1,14 +1,14 @@
 import { formatBytes } from '@tiered/core';
+import { grouped } from '@tiered/core/internal';
 import type { Decision, JobDecision, SourceDecision } from './decide.js';
 import type { Rate } from './rate.js';
 
 type Part = keyof Rate;
-
-/** Shares that differ by less are the same, as far as people are concerned. */
-const SAME = 0.001;
+const PARTS = ['bytes', 'operations'] as const;
 
 /**
- * Says why a job gets what it gets: a few sentences for each source that it reads.
+ * Says why a job gets what it gets: a few sentences for each source that it reads. They tell what was
+ * decided, and compute nothing again.
  * @returns Nothing if no stage of the job is there.
  */
 export function explain(decision: Decision, job: string): string[] {
@@ -19,13 +19,11 @@ export function explain(decision: Decision, job: string): string[] {
 }
 
 function sentencesOf(source: SourceDecision, own: JobDecision): string[] {
-  const { budget } = source;
-  if (budget.bytes === Infinity && budget.operations === Infinity)
-    return [`${source.source}: nothing bounds it. ${WHERE_FROM.none} So ${own.job} reads as it likes.`];
-  const parts = (['bytes', 'operations'] as const).filter((part) => budget[part] < Infinity);
+  const bounded = PARTS.filter((part) => source.budget[part] < Infinity || own.boundBy[part] === 'atMost');
+  const without = bounded.length === 0 ? ` So ${own.job} reads as it likes.` : '';
   return [
-    `${source.source} gives ${parts.map((part) => shown(budget[part], part)).join(' and ')}. ${WHERE_FROM[source.budgetFrom]}`,
-    ...parts.map((part) => `${own.job} has ${shown(own.share[part], part)}${reasonOf(source, own, part)}`),
+    `${givenBy(source)}${without}`,
+    ...bounded.map((part) => `${own.job} has ${shown(own.share[part], part)}${reasonOf(source, own, part)}`),
     `It uses ${shown(own.used.bytes, 'bytes')} in ${shown(own.used.operations, 'operations')}.`,
   ];
 }
@@ -34,44 +32,117 @@ const WHERE_FROM = {
   policy: 'An operator has set that.',
   options: 'The options of a job say so.',
   measured: 'That was measured.',
-  none: 'No budget is set, and no other job reads from it.',
 };
 
-function reasonOf({ jobs }: SourceDecision, own: JobDecision, part: Part): string {
-  const { terms } = own;
-  const [share, wanted] = [own.share[part], own.wanted[part]];
-  if (isAbout(share, wanted)) return ', which is all that it wants.';
-  const want = wanted === Infinity ? 'everything' : shown(wanted, part);
-  if (isAbout(share, terms.atMost[part])) return `, which is its limit. It wants ${want}.`;
-  const first = jobs.filter((job) => job.terms.priority > terms.priority && job.share[part] > 0);
-  if (first.length > 0)
-    return `. It wants ${want}, and jobs of a higher priority come first: ${namesOf(first)}.`;
-  if (isAbout(share, terms.atLeast[part])) return `, which is guaranteed to it. It wants ${want}.`;
-  return `. It wants ${want}. ${byWeight(jobs, own, part)}`;
+function givenBy({ source, budget, budgetFrom, jobs }: SourceDecision): string {
+  const given = PARTS.filter((part) => budget[part] < Infinity).map((part) => shown(budget[part], part));
+  if (budgetFrom !== 'none' && given.length > 0)
+    return `${source} gives ${given.join(' and ')}. ${WHERE_FROM[budgetFrom]}`;
+  const why = jobs.length > 1 ? 'what it gives was not measured yet' : 'no other job reads from it';
+  return `${source}: nothing bounds it. No budget is set, and ${why}.`;
 }
 
-/** The jobs of its priority that get less than they want share by weight what the others leave. */
-function byWeight(jobs: readonly JobDecision[], own: JobDecision, part: Part): string {
-  const content = jobs.filter((job) => job !== own && isAbout(job.share[part], job.wanted[part]));
-  const rivals = jobs.filter((job) => job.terms.priority === own.terms.priority && !content.includes(job));
-  const weights = rivals.reduce((sum, { terms }) => sum + terms.weight, 0);
-  const left = rivals.reduce((sum, job) => sum + job.share[part], 0);
-  const others =
-    content.length === 0
-      ? ''
-      : ` ${namesOf(content)} ${content.length > 1 ? 'have' : 'has'} all that is wanted there.`;
-  if (rivals.length === 1) return `Nobody else wants more.${others}`;
-  return `${rivals.length} jobs want more than they have and share ${shown(left, part)} by weight: ${own.terms.weight} of ${weights} is its.${others}`;
+function reasonOf(source: SourceDecision, own: JobDecision, part: Part): string {
+  const wanted = own.wanted[part];
+  const want = `It wants ${wanted === Infinity ? 'everything' : shown(wanted, part)}.`;
+  switch (own.boundBy[part]) {
+    case 'wanted':
+      return ', which is all that it wants.';
+    case 'otherPart':
+      return `, which is all that it can use with its ${otherOf(part)}. ${want}`;
+    case 'atMost':
+      return `, which is its limit. ${want}`;
+    case 'atLeast':
+      return `, which ${guaranteeOf(own, part)}. ${want}${othersOf(source, own, part)}`;
+    case 'weight':
+      return `. ${want}${othersOf(source, own, part)} ${byWeight(source, own, part)}`;
+  }
 }
 
-function isAbout(share: number, other: number): boolean {
-  if (share === Infinity || other === Infinity) return share === other;
-  return Math.abs(share - other) <= SAME * Math.max(share, other);
+/** What a job has before others: what is guaranteed to it, or what every job keeps. */
+function guaranteeOf({ terms, share }: JobDecision, part: Part): string {
+  const atLeast = terms.atLeast[part];
+  if (share[part] > atLeast) return 'is its part of the hundredth that all jobs keep';
+  if (share[part] === atLeast) return 'is guaranteed to it';
+  return `is left of its guarantee, ${shown(atLeast, part)}, since all guarantees come to nine tenths at most`;
 }
+
+/** Jobs that do not share by weight with another one, by the reason, in the order in which they are told. */
+const GROUPS = ['first', 'atLeast', 'wanted', 'otherPart', 'atMost', 'weight', 'last'] as const;
+type Group = (typeof GROUPS)[number];
+
+/** What is shared out, and what of that goes to jobs that do not share by weight with this one. */
+function othersOf({ jobs, sharedOut }: SourceDecision, own: JobDecision, part: Part): string {
+  const others = jobs.filter((job) => job.share[part] > 0 && job !== own && !arePeers(job, own, part));
+  const groups = grouped(others, (job) => groupOf(job, own, part));
+  if (groups.size === 0) return '';
+  const parts = GROUPS.flatMap((group) => {
+    const members = groups.get(group);
+    return members === undefined ? [] : [wordsOf(group, members, own, part)];
+  });
+  return ` ${shown(sharedOut[part], part)} are shared out: ${parts.join('; ')}.`;
+}
+
+function groupOf(job: JobDecision, own: JobDecision, part: Part): Group {
+  if (job.terms.priority === own.terms.priority) return job.boundBy[part];
+  return job.terms.priority > own.terms.priority ? 'first' : 'last';
+}
+
+function wordsOf(group: Group, jobs: readonly JobDecision[], own: JobDecision, part: Part): string {
+  const isOne = jobs.length === 1;
+  const has = `${namesOf(jobs)} ${isOne ? 'has' : 'have'} ${shown(sharesOf(jobs, part), part)}`;
+  switch (group) {
+    case 'first':
+      return `${has} by a higher priority`;
+    case 'atLeast':
+      return `${has} before others`;
+    case 'wanted':
+      return `${has} and ${isOne ? 'wants' : 'want'} no more`;
+    case 'otherPart':
+      return `${has} and can use no more with ${isOne ? 'its' : 'their'} ${otherOf(part)}`;
+    case 'atMost':
+      return `${has}, ${isOne ? 'its limit' : 'their limits'}`;
+    case 'weight':
+      return `${has} by weight, no more for ${isOne ? 'its' : 'their'} weight than ${own.job}`;
+    case 'last':
+      return `${has} in spite of a lower priority`;
+  }
+}
+
+/** What those share that have what the others leave. */
+function byWeight({ jobs }: SourceDecision, own: JobDecision, part: Part): string {
+  const peers = jobs.filter((job) => arePeers(job, own, part));
+  if (peers.length === 1) {
+    const isAlone = jobs.every((job) => job === own || job.share[part] === 0);
+    return `${own.job} has ${isAlone ? 'all that is shared out' : 'the rest'}.`;
+  }
+  const weights = peers.reduce((sum, { terms }) => sum + terms.weight, 0);
+  const left = shown(sharesOf(peers, part), part);
+  return `${peers.length} jobs want more than they have and share ${left} by weight: ${weightOf(own.terms.weight)} of ${weightOf(weights)} is its.`;
+}
+
+/** Whether two jobs share by weight what the others leave. */
+function arePeers(job: JobDecision, own: JobDecision, part: Part): boolean {
+  return groupOf(job, own, part) === 'weight' && own.boundBy[part] === 'weight';
+}
+
+function sharesOf(jobs: readonly JobDecision[], part: Part): number {
+  return jobs.reduce((sum, { share }) => sum + share[part], 0);
+}
+
+const otherOf = (part: Part) => (part === 'bytes' ? 'requests' : 'bytes');
+
+/** So many jobs are named. */
+const MOST_NAMES = 8;
 
 function namesOf(jobs: readonly JobDecision[]): string {
-  return jobs.map(({ job }) => job).join(', ');
+  const names = jobs.slice(0, MOST_NAMES).map(({ job }) => job);
+  const others = jobs.length - names.length;
+  return `${names.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
 }
+
+/** Sums of weights are rounded. */
+const weightOf = (weight: number) => String(Number(weight.toPrecision(6)));
 
 function shown(amount: number, part: Part): string {
   if (part === 'bytes') return amount === Infinity ? 'any bytes' : `${formatBytes(Math.round(amount))}/s`;

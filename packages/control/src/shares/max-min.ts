@@ -11,6 +11,18 @@ export interface Claim {
   readonly priority: number;
 }
 
+/**
+ * The reason for which a claim gets no more: it wants no more, it may have no more (`atMost`), by weight it
+ * has its part (`weight`), or by weight it would have no more than it gets before others (`atLeast`).
+ */
+export type BoundBy = 'wanted' | 'atMost' | 'weight' | 'atLeast';
+
+/** What a claim gets, and why it gets no more. */
+export interface Portion {
+  readonly amount: number;
+  readonly boundBy: BoundBy;
+}
+
 /** A claim of which nothing is said but how much it wants. */
 export const PLAIN_CLAIM = { weight: 1, atLeast: 0, atMost: Infinity, priority: 0 };
 
@@ -27,19 +39,36 @@ export const MOST_GUARANTEED = 0.9;
  * @returns The share of each claim, in their order.
  */
 export function maxMin(whole: number, claims: readonly Claim[]): number[] {
+  return portions(whole, claims).map(({ amount }) => amount);
+}
+
+/** As `maxMin`, with the reasons. */
+export function portions(whole: number, claims: readonly Claim[]): Portion[] {
   const mosts = claims.map(({ wanted, atMost }) => Math.min(wanted, atMost));
-  const shares = guaranteed(whole, claims, mosts);
+  const leasts = guaranteed(whole, claims, mosts);
+  const shares = [...leasts];
   for (const priority of new Set(claims.map((claim) => claim.priority).toSorted((a, b) => b - a))) {
     const taken = total(shares);
     const bounds = claims.flatMap((claim, at) =>
       claim.priority === priority
-        ? [{ at, weight: claim.weight, least: shares[at] ?? 0, most: mosts[at] ?? 0 }]
+        ? [{ at, weight: claim.weight, least: leasts[at] ?? 0, most: mosts[at] ?? 0 }]
         : [],
     );
     const level = levelOf(whole - taken + total(bounds.map(({ least }) => least)), bounds);
     for (const bound of bounds) shares[bound.at] = amountAt(level, bound);
   }
-  return shares;
+  return claims.map((claim, at) => {
+    const amount = shares[at] ?? 0;
+    return { amount, boundBy: boundOf(amount, leasts[at] ?? 0, claim) };
+  });
+}
+
+/** Amounts that differ by less are the same: what is computed is rounded. */
+const SAME = 1e-9;
+
+function boundOf(amount: number, least: number, { wanted, atMost }: Claim): BoundBy {
+  if (amount >= Math.min(wanted, atMost) * (1 - SAME)) return wanted <= atMost ? 'wanted' : 'atMost';
+  return least > 0 && amount <= least * (1 + SAME) ? 'atLeast' : 'weight';
 }
 
 interface Bound {

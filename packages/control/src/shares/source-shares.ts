@@ -1,4 +1,4 @@
-import { maxMin, PLAIN_CLAIM, total, type Claim } from './max-min.js';
+import { maxMin, PLAIN_CLAIM, portions, total, type BoundBy, type Claim, type Portion } from './max-min.js';
 import { combined, type Rate } from './rate.js';
 import type { Terms } from './terms.js';
 
@@ -17,11 +17,19 @@ interface StageClaim {
   readonly operationBytes: number | undefined;
 }
 
+/**
+ * The reason for which a job has no more of one part of a rate: that of its claim, or it can use no more with
+ * what it has of the other part (`otherPart`).
+ */
+export type JobBoundBy = BoundBy | 'otherPart';
+
 /** What a job gets. */
 export interface JobShare {
   readonly job: string;
   /** Of what the jobs want. */
   readonly share: Rate;
+  /** Why it is no more. */
+  readonly boundBy: Readonly<Record<keyof Rate, JobBoundBy>>;
   /** By stage: its part of that, and of what nobody wants, so that nobody has to ask before it wants more. */
   readonly stages: ReadonlyMap<string, Rate>;
 }
@@ -35,25 +43,40 @@ type Part = keyof Rate;
  */
 export function sharesOfSource(budget: Rate, jobs: readonly JobClaim[]): JobShare[] {
   const least = { bytes: leastOf(budget, jobs, 'bytes'), operations: leastOf(budget, jobs, 'operations') };
-  const shareOut = (claims: readonly JobClaim[], part: Part) =>
-    maxMin(
-      budget[part],
-      claims.map((job, at) => claimOf(job, part, least[part][at])),
-    );
+  const shareOut = (fitting: readonly JobClaim[], part: Part): JobPortion[] => {
+    const claims = fitting.map((job, at) => claimOf(job, part, least[part][at]));
+    return portions(budget[part], claims).map(({ amount, boundBy }, at) => {
+      const isCut = (claims[at]?.wanted ?? 0) < wantedOf(jobs[at]?.stages ?? [], part);
+      return { amount, boundBy: boundBy === 'wanted' && isCut ? 'otherPart' : boundBy };
+    });
+  };
   const few = shareOut(jobs, 'operations');
-  const fitting = jobs.map((job, at) => withinPart(job, few[at] ?? 0, 'operations'));
+  const fitting = jobs.map((job, at) => withinPart(job, few[at]?.amount ?? 0, 'operations'));
   const bytes = shareOut(fitting, 'bytes');
-  const fittingBoth = fitting.map((job, at) => withinPart(job, bytes[at] ?? 0, 'bytes'));
+  const fittingBoth = fitting.map((job, at) => withinPart(job, bytes[at]?.amount ?? 0, 'bytes'));
   const operations = shareOut(fittingBoth, 'operations');
+  const shares = {
+    bytes: bytes.map(({ amount }) => amount),
+    operations: operations.map(({ amount }) => amount),
+  };
   const all = {
-    bytes: withRest(budget, jobs, bytes, 'bytes'),
-    operations: withRest(budget, jobs, operations, 'operations'),
+    bytes: withRest(budget, jobs, shares.bytes, 'bytes'),
+    operations: withRest(budget, jobs, shares.operations, 'operations'),
   };
   return jobs.map((job, at) => ({
     job: job.job,
-    share: rateAt({ bytes, operations }, at),
+    share: rateAt(shares, at),
+    boundBy: {
+      bytes: bytes[at]?.boundBy ?? 'wanted',
+      operations: operations[at]?.boundBy ?? 'wanted',
+    },
     stages: stagesOf(job, rateAt(all, at), rateAt(least, at)),
   }));
+}
+
+/** A part of a job's share. */
+interface JobPortion extends Omit<Portion, 'boundBy'> {
+  readonly boundBy: JobBoundBy;
 }
 
 /** One of several rates, whose parts are in lists. */

@@ -1,16 +1,22 @@
-import type { ControlEvents } from '@tiered/control';
+import type { Control, ControlEvents } from '@tiered/control';
 import type { Clock } from '@tiered/core';
 import type { SafeEmitter } from '@tiered/core/internal';
 import { meaningOf, quietLog, type LogTargets } from '../quiet-log.js';
+import { foundSettings } from './found-settings.js';
 
-/** Tells people whether the registry of jobs can be reached. Lines hold codes of errors, and no secrets. */
+/**
+ * Tells people what operators have set of a job that has joined, and from then on whether the registry of
+ * jobs can be reached. Lines hold codes of errors, and no secrets.
+ */
 export function logControl(
-  control: SafeEmitter<ControlEvents>,
+  control: SafeEmitter<ControlEvents> & Pick<Control, 'view' | 'shares'>,
   job: string,
   clock: Clock,
   { warn, note }: LogTargets,
 ): void {
   const tell = quietLog(`job ${job}`, clock);
+  const found = foundSettings(control);
+  if (found !== undefined) tell('set', found, warn);
   control.on('registryLost', ({ error }) =>
     tell(
       'lost',

@@ -30,7 +30,7 @@ describeNats((program) => {
     const control = await Control.join({ registry, job: 'imagenet', ttlMs: 3_000 });
     onTestFinished(() => control.close());
     control.source(new MemoryDriver(), { name: SOURCE });
-    await decided(control, () => control.view().decision.sources.has(SOURCE));
+    await decided(control, () => control.view().seen.stages.some(({ sources }) => SOURCE in sources));
     expect(await tiered('control', 'show', '--registry', url)).toContain(`source ${SOURCE}: not known yet`);
     const budget = ['--source', SOURCE, '--bytes-per-second', '60MB'];
     expect(await tiered('control', 'set', '--registry', url, ...budget)).toContain('revision 1');

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Hierarchy } from '@tiered/core';
-import { addressOf, configError, own, SafeEmitter } from '@tiered/core/internal';
+import { addressOf, configError, SafeEmitter } from '@tiered/core/internal';
 import type { StorageDriver } from '@tiered/core/driver';
 import type { StagingBuffer } from '@tiered/prefetch';
 import {
@@ -135,6 +135,7 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
       throw configError('source', `at most ${MOST_SOURCES} of them`, name);
     const source = new StageSource(name, boundRecord('budget', budget), this.#options.clock);
     this.#sources.set(name, source);
+    this.#decide();
     this.#follow(source);
     return source.around(driver);
   }
@@ -164,7 +165,10 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
     this.#finish = { at: this.#options.clock.now() + withinMs, remainingBytes };
   }
 
-  /** What all stages said last, and what came of it. Cheap. */
+  /**
+   * What all stages said last, and what came of it. This stage is in the decision as a reader of a source
+   * from `source` on; the others see it half a second later, in its next record. Cheap.
+   */
   view(): { readonly seen: Seen; readonly decision: Decision } {
     return { seen: this.#seen, decision: this.#decision };
   }
@@ -221,25 +225,23 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
   }
 
   /**
-   * All stages, with this one as a reader of a source. Others may not know yet that it is: then it could use
-   * everything, as far as anybody knows.
+   * All stages, with this one as a reader of all its sources. Others may not know yet that it is: then it
+   * could use everything, as far as anybody knows.
    */
-  #stagesAt({ name, unknown }: StageSource): readonly Stage[] {
-    const { stages } = this.#seen;
-    const isKnown = stages.some(({ id, sources }) => id === this.#id && own(sources, name) !== undefined);
-    if (isKnown) return stages;
-    return stages.map((stage) =>
-      stage.id === this.#id ? { ...stage, sources: { ...stage.sources, [name]: unknown } } : stage,
+  get #stages(): readonly Stage[] {
+    const unknown = Object.fromEntries([...this.#sources].map(([name, source]) => [name, source.unknown]));
+    return this.#seen.stages.map((stage) =>
+      stage.id === this.#id ? { ...stage, sources: { ...unknown, ...stage.sources } } : stage,
     );
   }
 
-  /** Has a source go by what was decided, or would be if all knew that this stage reads from it. */
+  #decide(): void {
+    this.#decision = decide(this.#stages, this.#seen.policy);
+  }
+
+  /** Has a source go by what was decided. */
   #follow(source: StageSource): void {
-    if (this.#closed !== undefined) return;
-    const { stages, policy } = this.#seen;
-    const at = this.#stagesAt(source);
-    const decision = at === stages ? this.#decision : decide(at, policy);
-    source.follow(shareOf(decision, this.#id, source.name));
+    if (this.#closed === undefined) source.follow(shareOf(this.#decision, this.#id, source.name));
   }
 
   #needs(): number | undefined {
@@ -257,7 +259,7 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
     this.#lostAt = undefined;
     for (const source of this.#sources.values()) source.learn(seen.stages);
     this.#seen = seen;
-    this.#decision = decide(seen.stages, seen.policy);
+    this.#decide();
     for (const source of this.#sources.values()) this.#follow(source);
     this.#followed.bound(this.#decision.nodes.get(this.#id));
     this.emit('decided', this.view());
@@ -269,8 +271,9 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
     if (this.#lostAt === undefined) this.emit('registryLost', { error });
     this.#lostAt ??= now;
     const isKept = now - this.#lostAt < this.#options.keepMs;
+    const stages = this.#stages;
     for (const source of this.#sources.values()) {
-      const sure = guaranteedOf(this.#id, source.name, this.#stagesAt(source), this.#seen.policy);
+      const sure = guaranteedOf(this.#id, source.name, stages, this.#seen.policy);
       // A stage that did not read has left its share to others, and cannot take it back.
       source.follow(isKept ? combined(Math.max, source.share, sure) : sure);
     }

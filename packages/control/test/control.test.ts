@@ -1,6 +1,8 @@
-import { MemoryRecords } from '@tiered/cluster/registry';
+import { MemoryRecords, MemoryRegistry } from '@tiered/cluster/registry';
+import { MemoryDriver } from '@tiered/core';
 import { ManualClock, ticked } from '@tiered/core/testing';
 import { afterEach, describe, expect, it } from 'vitest';
+import { Control, explain } from '../src/index.js';
 import { slowSource, startJob, type Job, type JobOptions } from './jobs.js';
 
 const BUDGET = { bytesPerSecond: '150MB' };
@@ -97,5 +99,22 @@ describe('jobs that share a source', () => {
     const rates = await ratesIn(20);
     expect((rates[0] ?? 0) + (rates[1] ?? 0)).toBeGreaterThan(0.94 * 100e6);
     expect((rates[1] ?? 0) / (rates[0] ?? 0)).toBeLessThan(1.25);
+  });
+});
+
+describe('what a stage sees', () => {
+  it('has its own sources at once, and those of others with their next record', async () => {
+    const clock = new ManualClock(ticked);
+    const records = new MemoryRecords(clock);
+    const join = (job: string) =>
+      clock.run(Control.join({ job, clock, registry: new MemoryRegistry(records) }));
+    const [a, b] = [await join('a'), await join('b')];
+    await clock.advance(1000);
+    a.source(new MemoryDriver(), { name: 'nfs', budget: BUDGET });
+    expect(explain(a.view().decision, 'a').join(' ')).toContain('nfs gives 143.1 MiB/s.');
+    expect(explain(b.view().decision, 'a')).toEqual([]);
+    await clock.advance(1000);
+    expect(explain(b.view().decision, 'a').join(' ')).toContain('nfs gives 143.1 MiB/s.');
+    await clock.run(Promise.all([a.close(), b.close()]));
   });
 });

@@ -9,7 +9,8 @@ const PARTS = ['bytes', 'operations'] as const;
 /**
  * Says why a job gets what it gets: a few sentences for each source that it reads. They tell what was
  * decided, and compute nothing again.
- * @returns Nothing if no stage of the job is there.
+ * @returns Nothing if no stage of the job has said yet that it reads from a source: its record does so half a
+ * second after `Control.source`, and the decision of its own `Control.view` at once.
  */
 export function explain(decision: Decision, job: string): string[] {
   return [...decision.sources.values()].flatMap((source) => {

@@ -30,8 +30,9 @@ export interface ControlOptions {
   /** Of two jobs that want more, one with twice the weight gets twice as much. 0.001 to 1000. Default: 1. */
   readonly weight?: number | undefined;
   /**
-   * Jobs of a higher priority get all that they want first; the others keep a hundredth of the source
-   * together, so that none stands still. -100 to 100. Default: 0.
+   * Jobs of a higher priority get all that they want first. If they take all, a job of a lower one nearly
+   * stops: it has its part by weight of a hundredth of the source, such as 0.33 % with weight 1 of 3, and
+   * what is guaranteed to it. -100 to 100. Default: 0.
    */
   readonly priority?: number | undefined;
   /**

@@ -61,7 +61,8 @@ export const control = group('a job, such as { job: resnet, weight: 2 }', {
   priority: numberOrText('a whole number from -100 to 100', [-100, 100], {
     title: 'Priority',
     description:
-      'Jobs of a higher one get all that they want first; the others keep a hundredth of the source together. Up to 100. Default: 0.',
+      'Jobs of a higher one get all that they want first. Where they take all, the others nearly stop: each has its part by weight of a ' +
+      'hundredth of the source. Up to 100. Default: 0.',
   })
     .refine(Number.isInteger, expected('a whole number from -100 to 100'))
     .optional(),
@@ -90,7 +91,7 @@ export const control = group('a job, such as { job: resnet, weight: 2 }', {
       title: 'Name',
       description:
         'Jobs that name the same share it. Default: what is mounted where the directory is, such as server:/export, else the mount ' +
-        'point; for a bucket, its address.',
+        'point, which is file:/// for all directories of the root disk; for a bucket, its address.',
     }).optional(),
     budget: rate(A_RATE, {
       title: 'Budget',

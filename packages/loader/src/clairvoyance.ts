@@ -3,7 +3,7 @@ import { configError } from '@tiered/core/internal';
 import type { FillCounts, PlanFollower } from '@tiered/tiering';
 import { frequencyPlan, roomsOf, savedMsBy } from '@tiered/tiering/plans';
 import type { Parts } from './order/parts.js';
-import { followPlan, planOfRanks, type PlanUser, type RankPlan, type RankReads } from './plan-of-ranks.js';
+import { followPlan, planOfRanks, type PlanUser, type RankPlan } from './plan-of-ranks.js';
 import { hierarchyOf, ObjectsRead, readsOf } from './reading/reads-of-job.js';
 import type { Job } from './reading/planner.js';
 
@@ -110,32 +110,24 @@ export class Clairvoyant {
   async #rankPlan(): Promise<RankPlan> {
     const { savedMs = savedMsBy(this.#hierarchy.model), parts, job, clock, signal, cluster } = this.#parts;
     const hierarchy = this.#hierarchy;
-    if (cluster !== undefined)
+    if (cluster !== undefined) {
+      const objects = new ObjectsRead(parts);
       return planOfRanks({
         hierarchy,
         ids: idsOf(parts, hierarchy),
         ranks: job.ranks,
-        reads: this.#readsOfRanks(),
+        epochs: { from: job.start.epoch, to: job.epochs },
+        readsOf: (rank, epoch) => objects.of({ ...job, rank }, epoch),
         cluster,
+        clock,
         signal,
       });
+    }
     const { namespace, tiers } = hierarchy;
     const { frequency, first } = await readsOf(parts, job, clock, signal);
     const sizes = Float64Array.from(frequency, (_, id) => namespace.sizeOf(id));
     const quotas = await roomsOf(tiers, namespace);
     return { plan: frequencyPlan({ frequency, first, sizes, quotas, savedMs }), first };
-  }
-
-  /** What all ranks read. Draws every epoch once for each rank. */
-  async *#readsOfRanks(): AsyncGenerator<RankReads, void, undefined> {
-    const { parts, job, clock, signal } = this.#parts;
-    const objects = new ObjectsRead(parts);
-    for (let epoch = job.start.epoch; epoch < job.epochs; epoch++)
-      for (let rank = 0; rank < job.ranks; rank++) {
-        await clock.turn();
-        signal.throwIfAborted();
-        for (const ids of objects.of({ ...job, rank }, epoch)) yield { rank, ids };
-      }
   }
 }
 

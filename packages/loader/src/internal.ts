@@ -3,4 +3,4 @@
  */
 export { limitsOf } from './observe/limit.js';
 export { reportOf } from './observe/report.js';
-export { followPlan, planOfRanks, type RankPlan, type RankReads } from './plan-of-ranks.js';
+export { followPlan, planOfRanks, type RankPlan } from './plan-of-ranks.js';

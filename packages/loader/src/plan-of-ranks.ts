@@ -1,4 +1,4 @@
-import type { Hierarchy } from '@tiered/core';
+import type { Clock, Hierarchy } from '@tiered/core';
 import { loadChecksum } from '@tiered/core/internal';
 import { placeInOrder, type FillCounts, type PlanFollower } from '@tiered/tiering';
 import { fillOrder, roomsOf, sharedPlan, SharedReads, UNPLANNED, type PlanRoom } from '@tiered/tiering/plans';
@@ -36,13 +36,6 @@ export interface RankPlan {
   readonly announce?: (() => Promise<void>) | undefined;
 }
 
-/** Some of what a rank reads, in order. */
-export interface RankReads {
-  readonly rank: number;
-  /** Objects, by their numbers in the namespace. */
-  readonly ids: Int32Array;
-}
-
 /** What the plan of all ranks is made from. */
 export interface PlanOfRanksParts {
   readonly hierarchy: Hierarchy;
@@ -50,13 +43,19 @@ export interface PlanOfRanksParts {
   readonly ids: Int32Array;
   /** The number of ranks. */
   readonly ranks: number;
-  /** All that they read: epoch by epoch, and within an epoch rank by rank. */
-  readonly reads: AsyncIterable<RankReads>;
+  /** The first epoch of the plan, and the one after the last. */
+  readonly epochs: { readonly from: number; readonly to: number };
+  /** All that a rank reads in an epoch, in order, in pieces: objects, by their numbers in the namespace. */
+  readonly readsOf: (rank: number, epoch: number) => Iterable<Int32Array>;
   readonly cluster: PlanUser;
+  readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-/** Plans what all ranks keep, by `sharedPlan`. All ranks must have tiers with the same room. */
+/**
+ * Plans what all ranks keep, by `sharedPlan`. All ranks must have tiers with the same room. Draws every epoch
+ * once for each rank; the event loop turns between them. Abort rejects with `signal.reason`.
+ */
 export async function planOfRanks(all: PlanOfRanksParts): Promise<RankPlan> {
   const { hierarchy, ids, ranks, cluster, signal } = all;
   const { namespace } = hierarchy;
@@ -85,13 +84,13 @@ export async function planOfRanks(all: PlanOfRanksParts): Promise<RankPlan> {
 
 /** What all ranks read, and when each object is first read by any of them. */
 async function readsOfRanks(
-  { hierarchy, ids, ranks, reads: all, cluster }: PlanOfRanksParts,
+  { hierarchy, ids, ranks, epochs, readsOf, cluster, clock, signal }: PlanOfRanksParts,
   numbers: Int32Array,
 ): Promise<{ readonly reads: SharedReads; readonly first: Uint32Array }> {
   const reads = new SharedReads({ samples: ids.length, workers: ranks, plansFor: [cluster.rank] });
   const first = new Uint32Array(hierarchy.namespace.count).fill(NEVER);
   const accesses = new Float64Array(ranks);
-  for await (const { rank, ids: read } of all) {
+  const count = (rank: number, read: Int32Array) => {
     let access = accesses[rank] ?? 0;
     reads.add(
       rank,
@@ -99,7 +98,13 @@ async function readsOfRanks(
     );
     for (const id of read) first[id] = Math.min(first[id] ?? NEVER, access++);
     accesses[rank] = access;
-  }
+  };
+  for (let epoch = epochs.from; epoch < epochs.to; epoch++)
+    for (let rank = 0; rank < ranks; rank++) {
+      await clock.turn();
+      signal.throwIfAborted();
+      for (const read of readsOf(rank, epoch)) count(rank, read);
+    }
   return { reads, first };
 }
 

@@ -2,8 +2,7 @@ import type { Cluster } from '@tiered/cluster';
 import type { ClusterPlanSettings } from '@tiered/config';
 import type { Clock, Hierarchy } from '@tiered/core';
 import { definedOf } from '@tiered/core/internal';
-import { followPlan, planOfRanks, type RankReads } from '@tiered/loader/internal';
-import type { Sampler } from '@tiered/prefetch/sampling';
+import { followPlan, planOfRanks } from '@tiered/loader/internal';
 import type { PlanFollower } from '@tiered/tiering';
 import { keysIn } from '../cli/shared/look.js';
 import { samplerOf } from '../cli/shared/plan.js';
@@ -34,22 +33,15 @@ export async function followOrder(
   const training = { seed, epochs, dropLast, workers: ranks, worker: cluster.rank, torch: name === 'torch' };
   const sampler = samplerOf(keys.length, definedOf({ ...training, batchSize }));
   const ids = Int32Array.from(keys, (key) => namespace.find(key));
-  const reads = readsOfAll(sampler, ids, clock, signal);
-  const planned = await planOfRanks({ hierarchy, ids, ranks, reads, cluster, signal });
+  const planned = await planOfRanks({
+    hierarchy,
+    ids,
+    ranks,
+    epochs: { from: 0, to: epochs },
+    readsOf: (rank, epoch) => [Int32Array.from(sampler.epoch(rank, epoch), (sample) => ids[sample] ?? 0)],
+    cluster,
+    clock,
+    signal,
+  });
   return followPlan(hierarchy, planned, { policy, signal });
-}
-
-/** What all workers read, by the numbers of objects in the namespace. */
-async function* readsOfAll(
-  sampler: Sampler,
-  ids: Int32Array,
-  clock: Clock,
-  signal: AbortSignal,
-): AsyncGenerator<RankReads, void, undefined> {
-  for (let epoch = 0; epoch < sampler.epochs; epoch++)
-    for (let rank = 0; rank < sampler.workers; rank++) {
-      await clock.turn();
-      signal.throwIfAborted();
-      yield { rank, ids: Int32Array.from(sampler.epoch(rank, epoch), (sample) => ids[sample] ?? 0) };
-    }
 }

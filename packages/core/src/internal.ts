@@ -35,6 +35,7 @@ export {
   HOME_PATH,
   invariant,
   isHomePath,
+  meaningOf,
   notOpenError,
 } from './support/errors.js';
 export { SafeEmitter } from './hierarchy/events.js';

@@ -1,4 +1,4 @@
-import { ERROR_CODES, isTieredError, type Clock } from '@tiered/core';
+import type { Clock } from '@tiered/core';
 
 /** Milliseconds for which the same line is not repeated. */
 const QUIET_MS = 600_000;
@@ -30,11 +30,6 @@ export function quietLog(beginning: string, clock: Clock): Tell {
     told.push({ what, at: now });
     to(`${beginning}: ${line}.`);
   };
-}
-
-/** The part of an error that cannot hold a secret. */
-export function meaningOf(error: unknown): string {
-  return isTieredError(error) ? `${error.code}: ${ERROR_CODES[error.code]}` : 'an error without a code';
 }
 
 /** Where warnings go if nobody has said it. */

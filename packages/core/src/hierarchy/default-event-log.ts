@@ -1,5 +1,5 @@
 import { systemClock, type Clock } from '../support/clock.js';
-import { ERROR_CODES, isTieredError } from '../support/errors.js';
+import { isTieredError, meaningOf } from '../support/errors.js';
 import { formatBytes } from '../support/bytes.js';
 import type { HierarchyEvents, SafeEmitter } from './events.js';
 import type { Tier } from '../tier/tier.js';
@@ -38,13 +38,13 @@ export class DefaultEventLog {
   readonly #tellers: Tellers = {
     tierFault: ({ level, operation, error }) => {
       const isOpening = operation === 'open' || operation === 'openIndex';
-      const why = isOpening ? ownWords(error) : meaning(error);
+      const why = isOpening ? ownWords(error) : meaningOf(error);
       this.#lastFaults.set(level, why);
       if (!isOpening) return undefined;
       return [`${level} closed`, `${this.#nameOf(level)} cannot be used (${why}); it is tried again`];
     },
     tierOutOfService: ({ level, use }) => {
-      const why = this.#lastFaults.get(level) ?? meaning(undefined);
+      const why = this.#lastFaults.get(level) ?? meaningOf(undefined);
       return [
         `${level} ${use}`,
         `${this.#nameOf(level)} is passed over for ${use}s (${why}), which makes reads slower; it is tried again`,
@@ -113,16 +113,11 @@ export class DefaultEventLog {
   }
 }
 
-/** Returns the part of an error that cannot hold a secret. */
-function meaning(error: unknown): string {
-  return isTieredError(error) ? `${error.code}: ${ERROR_CODES[error.code]}` : 'an error without a code';
-}
-
 /**
  * Returns the message of an error, for work that concerns no key. Messages of `TieredError` hold no secrets.
  */
 function ownWords(error: unknown): string {
-  return isTieredError(error) ? `${error.code}: ${error.message.replace(/\.$/, '')}` : meaning(error);
+  return isTieredError(error) ? `${error.code}: ${error.message.replace(/\.$/, '')}` : meaningOf(error);
 }
 
 let begunAt = -Infinity;

@@ -101,6 +101,11 @@ export function isTieredError(value: unknown, code?: ErrorCode): value is Tiered
   return code === undefined || (value as TieredError).code === code;
 }
 
+/** The part of an error that cannot hold a secret or a key, for logs. */
+export function meaningOf(error: unknown): string {
+  return isTieredError(error) ? `${error.code}: ${ERROR_CODES[error.code]}` : 'an error without a code';
+}
+
 /**
  * Throws if an invariant of this SDK does not hold. That is a bug of the SDK, never bad input. The check
  * stays on in production, because going on with wrong accounting would break promises silently.

@@ -1,6 +1,7 @@
 import type { Cluster, Member } from '@tiered/cluster';
 import type { Clock } from '@tiered/core';
-import { meaningOf, quietLog, type LogTargets } from '../quiet-log.js';
+import { meaningOf } from '@tiered/core/internal';
+import { quietLog, type LogTargets } from '../quiet-log.js';
 import { countOf } from '../words.js';
 
 /**

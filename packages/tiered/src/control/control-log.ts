@@ -1,7 +1,7 @@
 import type { Control, ControlEvents } from '@tiered/control';
 import type { Clock } from '@tiered/core';
-import type { SafeEmitter } from '@tiered/core/internal';
-import { meaningOf, quietLog, type LogTargets } from '../quiet-log.js';
+import { meaningOf, type SafeEmitter } from '@tiered/core/internal';
+import { quietLog, type LogTargets } from '../quiet-log.js';
 import { foundSettings } from './found-settings.js';
 
 /**

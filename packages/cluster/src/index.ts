@@ -11,6 +11,7 @@ export {
   type SharedTierMetrics,
   type SharedTierOptions,
 } from './shared-tier/shared-tier-driver.js';
+export { RangesDriver, type RangesOptions } from './ranges/ranges-driver.js';
 export type { Homes } from './homes/homes.js';
 export type { HomePlan } from './homes/plan-homes.js';
 export type { MemberRecord } from './member.js';

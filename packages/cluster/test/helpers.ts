@@ -45,7 +45,7 @@ export interface WorkerOptions extends Partial<ClusterOptions> {
 }
 
 /** On a machine that is busy, an answer may take long; a second request would be counted. */
-const PATIENT = { deadlineMs: 60_000, lateAfterMs: 60_000 };
+export const PATIENT = { deadlineMs: 60_000, lateAfterMs: 60_000 };
 
 /** Starts a worker with a tier in memory. It ends with the test. */
 export async function worker({

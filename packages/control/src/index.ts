@@ -1,6 +1,6 @@
 /** Fair shares of what jobs have in common: sources, memory and producers. */
 export { Control, type ControlEvents, type ControlSourceOptions, type StageShares } from './control.js';
-export type { ControlOptions, RateOptions } from './options.js';
+export { checkedTerms, type ControlOptions, type RateOptions, type TermsOptions } from './options.js';
 export { look, setPolicy, type Policy, type Seen } from './records/board.js';
 export type { PolicyRecord, Stage, StageRecord } from './records/stage-record.js';
 export { admission, type Admission, type Candidate, type Effect } from './shares/admission.js';

@@ -77,22 +77,33 @@ export interface CheckedOptions {
  * @throws TieredError `TIERED_CONFIG_INVALID` that names the field.
  */
 export function checkedOptions(options: ControlOptions): CheckedOptions {
-  const { registry, job, weight, priority, ttlMs = 3_000, keepMs = 30_000, signal } = options;
+  const { registry, job, ttlMs = 3_000, keepMs = 30_000, signal } = options;
   if (!jobName.safeParse(job).success)
     throw configError('job', '1 to 64 letters, digits, ".", "-" and "_"', job);
-  assertTerm('weight', weight, '0.001 to 1000');
-  assertTerm('priority', priority, 'a whole number from -100 to 100');
+  const terms = checkedTerms(options);
   assertCounts({ ttlMs }, 1_000);
   if (!(keepMs >= 0)) throw configError('keepMs', 'milliseconds of at least 0', keepMs);
-  const terms = {
-    weight,
-    priority,
-    atLeast: rateRecord('atLeast', options.atLeast),
-    atMost: boundRecord('atMost', options.atMost),
-  };
   const { node = os.hostname(), clock = systemClock } = options;
   assertName('node', node);
   return { registry, job, terms, node, ttlMs, keepMs, clock, signal };
+}
+
+/** What the options of a job say of how it is treated. */
+export type TermsOptions = Pick<ControlOptions, 'weight' | 'priority' | 'atLeast' | 'atMost'>;
+
+/**
+ * How a job is treated, as its stages say it in their records.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that names the field.
+ */
+export function checkedTerms({ weight, priority, atLeast, atMost }: TermsOptions): TermsRecord {
+  assertTerm('weight', weight, '0.001 to 1000');
+  assertTerm('priority', priority, 'a whole number from -100 to 100');
+  return {
+    weight,
+    priority,
+    atLeast: rateRecord('atLeast', atLeast),
+    atMost: boundRecord('atMost', atMost),
+  };
 }
 
 /** @throws TieredError `TIERED_CONFIG_INVALID` for what cannot stand in a record as a name. */

@@ -36,6 +36,8 @@ export interface LoadedConfig {
    * directory is told as it was given.
    */
   readonly storage: string;
+  /** The absolute path of the profile that `model` names, whether or not it is loaded. */
+  readonly profile: string | undefined;
   /** The absolute path of the directory in which the process can be watched, if there is to be one. */
   readonly monitor: string | undefined;
   /** By tier: the percentage of its storage that its quota was given as. Undefined for bytes. */
@@ -73,7 +75,7 @@ export async function loadConfig(
   const { source, tiers } = parts;
   invariant(checked !== undefined && source !== undefined, 'a wrong configuration has no problem');
   const { scan, versions, manifest, prefetcher = {}, gateway = {}, monitor } = checked.value;
-  const { cluster, control } = checked.value;
+  const { cluster, control, model } = checked.value;
   const inBase = (file: string) => path.resolve(document.baseDirectory, file);
   const hierarchy = {
     source: source.driver,
@@ -93,6 +95,7 @@ export async function loadConfig(
     cluster: clusterOf(cluster, inBase),
     control: control && { ...control, registry: control.registry && tableIn(control.registry, inBase) },
     storage: addressOf(source.storage),
+    profile: model === undefined ? undefined : inBase(model),
     monitor: monitor === undefined ? undefined : inBase(monitor),
     shares: tiers.shares,
     makeHierarchy: (changes = {}) => {

@@ -144,8 +144,9 @@ describe('a model', () => {
 
   it('is not looked at by who is about to measure it', async () => {
     const directory = await directoryWith(config('missing.json'));
-    const { hierarchy } = await loadConfig(path.join(directory, 'tiers.yaml'), { model: false });
+    const { hierarchy, profile } = await loadConfig(path.join(directory, 'tiers.yaml'), { model: false });
     expect(hierarchy).not.toHaveProperty('model');
+    expect(profile).toBe(path.join(directory, 'missing.json'));
   });
 });
 

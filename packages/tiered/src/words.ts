@@ -44,6 +44,11 @@ function given(bytes: number, per: string): string {
   return isRound ? `${bytes / unit} ${name}${per} (${shown})` : shown;
 }
 
+/** A time that a simulation found: `42.0 s`, `12.5 min`. */
+export function timeOf(seconds: number): string {
+  return seconds < 120 ? `${seconds.toFixed(1)} s` : `${(seconds / 60).toFixed(1)} min`;
+}
+
 /** What an error says; never its cause, which may hold anything. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

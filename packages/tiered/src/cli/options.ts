@@ -119,6 +119,23 @@ export function addSessionOption(command: Command): Command {
   );
 }
 
+/** What a training does with what it reads, as the simulator is told it. */
+export interface MeasuredOptions {
+  readonly readers: number;
+  readonly computeMbps?: number;
+}
+
+/** Adds the options of a training on storage that was measured. */
+export function addMeasuredOptions(command: Command): Command {
+  return command
+    .option('--readers <n>', 'reads of the loader at the same time', wholeNumber, 4)
+    .option(
+      '--compute-mbps <n>',
+      'what the training takes in, in MB/s; default: as measured, else no limit',
+      positive,
+    );
+}
+
 /** Where jobs meet that share sources. */
 export interface ControlRegistryOptions {
   readonly config?: string;

@@ -1,29 +1,47 @@
-import type { Candidate } from '@tiered/control';
-import { parseBytes, TieredError } from '@tiered/core';
+import type { LoadedConfig } from '@tiered/config';
+import { TieredError } from '@tiered/core';
 import type { Command } from 'commander';
 import { positive } from '../arguments.js';
 import type { CommandHost } from '../host.js';
-import { addControlRegistryOptions, type ControlRegistryOptions } from '../options.js';
+import { addControlRegistryOptions, addMeasuredOptions, type ControlRegistryOptions } from '../options.js';
+import type { NewcomerOptions } from '../shared/newcomer.js';
 
 /** Adds `tiered control admit`. */
 export function addAdmitCommand(control: Command, host: CommandHost): void {
-  addControlRegistryOptions(control.command('admit'))
-    .requiredOption('--bytes-per-second <size>', 'what the job would read, such as 80MB')
-    .option('--weight <n>', 'its weight', positive, 1)
-    .option('--source <name>', 'the source that it would read; default: the only one that jobs read')
-    .option('--job <name>', 'its name; that of a job that is there makes it another stage of it', 'candidate')
+  const command = addControlRegistryOptions(control.command('admit'))
+    .argument('[file]', 'the configuration of the job; what is said beside it comes before it')
+    .option(
+      '--bytes-per-second <size>',
+      'what the job would read, such as 80MB; default: as simulated, else everything',
+    )
+    .option('--operations-per-second <n>', 'requests that it would make', positive)
+    .option('--weight <n>', 'its weight; default: as in the file, else 1', positive)
+    .option('--priority <n>', 'its priority, -100 to 100; default: as in the file, else 0', Number)
+    .option('--at-least <size>', 'bytes a second that are guaranteed to it')
+    .option('--at-most <size>', 'the most bytes a second that it may have')
+    .option(
+      '--source <name>',
+      'the source that it would read; default: that of the file, else the only one that jobs read',
+    )
+    .option('--job <name>', 'its name; that of a job that is there makes it another stage of it');
+  addMeasuredOptions(command)
     .option('--json', 'the same as JSON; null is no bound')
     .description(
-      'Says whether one more job would fit, and what each job would have then; starts nothing. Fails if it would not fit.',
+      'Says whether one more job would fit, and what each job would have then; starts nothing. Fails if it would not fit. ' +
+        'If the file has a model, its source is listed, and its epochs are simulated with its share.',
     )
-    .action((options: AdmitOptions) => admit(host, options));
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tiered control admit job.yaml
+  tiered control admit job.yaml --weight 2 --compute-mbps 200
+  tiered control admit --bytes-per-second 80MB --source server:/export`,
+    )
+    .action((file: string | undefined, options: AdmitOptions) => admit(host, file, options));
 }
 
-interface AdmitOptions extends ControlRegistryOptions {
-  readonly bytesPerSecond: string;
-  readonly weight: number;
-  readonly source?: string;
-  readonly job: string;
+interface AdmitOptions extends ControlRegistryOptions, NewcomerOptions {
   readonly json?: boolean;
 }
 
@@ -31,20 +49,33 @@ interface AdmitOptions extends ControlRegistryOptions {
  * Says what would become of all jobs if another one came.
  * @throws TieredError `TIERED_LIMIT_REACHED` if one of them would starve, after it was said.
  */
-async function admit(host: CommandHost, options: AdmitOptions): Promise<void> {
+async function admit(host: CommandHost, file: string | undefined, options: AdmitOptions): Promise<void> {
   const { look } = await import('@tiered/control');
   const { withControlRegistry } = await import('../shared/control-registry.js');
-  const { candidateIn, verdictOf } = await import('../../control-room/admit.js');
-  const { job, weight, source, json = false } = options;
-  const bytes = parseBytes(options.bytesPerSecond, '--bytes-per-second');
-  await withControlRegistry(host, options, async (registry) => {
+  const { verdictLines } = await import('../../control-room/admit.js');
+  const { configIn } = await import('../shared/look.js');
+  const { judged, saidOf, trainingOf } = await import('../shared/newcomer.js');
+  const config = file === undefined ? undefined : await configIn(host, file);
+  const said = await saidOf(config, options);
+  // The source may take long to be listed, and what the jobs say is to be of now.
+  await using training = await trainingOf(host, file, config, options);
+  await withControlRegistry(host, meetingIn(file, config, options), async (registry) => {
     const seen = await look(registry);
-    const wanted: Candidate['wanted'] = { bytes, operations: Infinity };
-    const candidate = candidateIn(seen, { job, terms: { weight }, source, wanted });
-    const { admission, lines } = verdictOf(seen, candidate);
-    host.write(
-      `${json ? JSON.stringify({ source: candidate.source, ...admission }, undefined, 2) : lines.join('\n')}\n`,
-    );
+    const { candidate, admission, forecast } = await judged(seen, said, training);
+    const all = { source: candidate.source, ...admission, ...(forecast && { forecast }) };
+    const lines = verdictLines(candidate, admission, forecast);
+    host.write(`${options.json === true ? JSON.stringify(all, undefined, 2) : lines.join('\n')}\n`);
     if (!admission.fits) throw new TieredError('TIERED_LIMIT_REACHED', 'One more such job does not fit.');
   });
+}
+
+/** Jobs meet where the file says, unless another place is named. */
+function meetingIn(
+  file: string | undefined,
+  config: LoadedConfig | undefined,
+  options: ControlRegistryOptions,
+): ControlRegistryOptions {
+  const { config: other, registry, name } = options;
+  const isNamed = (other ?? registry ?? name) !== undefined;
+  return isNamed || file === undefined || config?.control === undefined ? options : { config: file };
 }

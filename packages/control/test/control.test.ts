@@ -2,7 +2,7 @@ import { MemoryRecords, MemoryRegistry } from '@tiered/cluster/registry';
 import { MemoryDriver } from '@tiered/core';
 import { ManualClock, ticked } from '@tiered/core/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Control, explain } from '../src/index.js';
+import { admission, Control, explain, look } from '../src/index.js';
 import { slowSource, startJob, type Job, type JobOptions } from './jobs.js';
 
 const BUDGET = { bytesPerSecond: '150MB' };
@@ -89,6 +89,36 @@ describe('jobs that share a source', () => {
     await second.stop();
     await ratesIn(2);
     expectRates(await ratesIn(3), [150]);
+  });
+
+  it('are told what one more does to them before it comes', async () => {
+    const { clock, records, start, ratesIn } = await makeWorld();
+    await start({ job: 'computes', computeMs: 4, producers: 8, source: { budget: BUDGET } });
+    await start({ job: 'reads', producers: 16, source: { budget: BUDGET } });
+    await ratesIn(4);
+    const before = await ratesIn(5);
+    const registry = new MemoryRegistry(records);
+    await clock.run(registry.open({}));
+    const seen = await clock.run(look(registry));
+    await registry.close();
+    const [source = ''] = Object.keys(seen.stages[0]?.sources ?? {});
+    const wanted = { bytes: Infinity, operations: Infinity };
+    const { fits, effects } = admission(seen, { job: 'new', terms: { weight: 2 }, source, wanted });
+    expect(fits, 'reads keeps a third').toBe(false);
+    await start({ job: 'new', weight: 2, producers: 16, source: { budget: BUDGET } });
+    await ratesIn(4);
+    const after = await ratesIn(5);
+    for (const [at, job] of ['computes', 'reads', 'new'].entries()) {
+      const effect = effects.find((one) => one.job === job);
+      const really = Math.max(1, (before[at] ?? 0) / (after[at] ?? 0));
+      expect(effect?.slowdown ?? 0, job).toBeGreaterThan(really * 0.9);
+      expect(effect?.slowdown ?? 0, job).toBeLessThan(really * 1.1);
+    }
+    expect(effects.map(({ job, isStarvedByIt }) => [job, isStarvedByIt])).toEqual([
+      ['new', false],
+      ['computes', false],
+      ['reads', true],
+    ]);
   });
 
   it('[U4] find out what the source gives, if nobody says it', async () => {

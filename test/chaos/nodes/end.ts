@@ -7,7 +7,7 @@ import type { MemberRecord } from '../../../packages/cluster/src/member.js';
 import { KEYS, type Key } from '../simulated/dataset.js';
 import { Finding } from '../simulated/finding.js';
 import { planOf, type Node } from './node.js';
-import type { SimulatedRegistry } from './registry.js';
+import type { SimulatedRegistry } from '../simulated/registry.js';
 import { AMPLE } from './steps.js';
 
 /** Nodes that have a record, by their ranks. Another one has taken the rank of the others, or they left. */

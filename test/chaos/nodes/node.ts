@@ -10,7 +10,7 @@ import { Life } from '../simulated/life.js';
 import { SimulatedProcess } from '../simulated/process.js';
 import { CountedSource } from './counted-source.js';
 import type { Network } from './network.js';
-import type { SimulatedRegistry } from './registry.js';
+import type { SimulatedRegistry } from '../simulated/registry.js';
 import { RANKS, type NodeStart } from './steps.js';
 
 /** Milliseconds that a peer has. */

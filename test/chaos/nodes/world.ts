@@ -12,7 +12,7 @@ import { assertKeptAreShared, assertMembers } from './end.js';
 import type { CountedSource } from './counted-source.js';
 import { Network } from './network.js';
 import { DEADLINE_MS, GONE_MS, Node, TTL_MS } from './node.js';
-import { SimulatedRegistry } from './registry.js';
+import { SimulatedRegistry } from '../simulated/registry.js';
 import { MACHINES, type NodeSchedule, type NodeStart, type NodeStep } from './steps.js';
 
 /** What tiers and the source take of a read at most, in milliseconds. */
@@ -65,9 +65,9 @@ export class NodesWorld {
     const world = new NodesWorld(schedule, figures);
     world.#underWay.listen();
     try {
-      await goThrough(schedule, {
+      await world.#dataset.begin(schedule.sizes);
+      await goThrough(schedule.steps, {
         clock: world.#clock,
-        dataset: world.#dataset,
         underWay: world.#underWay,
         figures,
         make: (step) => world.#make(step),

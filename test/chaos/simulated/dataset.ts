@@ -30,6 +30,14 @@ export class Dataset {
     return Math.max(...this.#of(key).map((bytes) => bytes?.byteLength ?? 0));
   }
 
+  /** Puts the objects that are there at first, by the sizes of all keys. One of no size is not there. */
+  async begin(sizes: readonly number[]): Promise<void> {
+    for (const [i, key] of KEYS.entries()) {
+      const size = sizes[i] ?? 0;
+      if (size > 0) await this.put(key, size);
+    }
+  }
+
   async put(key: Key, size: number): Promise<void> {
     const versions = this.#of(key);
     const bytes = someBytes(size, 1000 * (1 + KEYS.indexOf(key)) + versions.length);

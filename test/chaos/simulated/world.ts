@@ -64,9 +64,9 @@ export class World {
     const world = new World(schedule, figures);
     world.#underWay.listen();
     try {
-      await goThrough(schedule, {
+      await world.#dataset.begin(schedule.sizes);
+      await goThrough(schedule.steps, {
         clock: world.#clock,
-        dataset: world.#dataset,
         underWay: world.#underWay,
         figures,
         make: (step) => world.#make(step),

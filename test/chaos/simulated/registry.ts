@@ -7,14 +7,14 @@ import type {
   RegistryEntry,
 } from '../../../packages/cluster/src/registry/registry.js';
 import type { Clock } from '@tiered/core';
-import type { SimulatedProcess } from '../simulated/process.js';
+import type { SimulatedProcess } from './process.js';
 
 /** Milliseconds after which a call rejects that has no answer. */
 const BOUND_MS = 2000;
 /** What a call is that has no answer. */
 const NEVER = new Promise<never>(() => undefined);
 
-/** Who is there, as all nodes see it. */
+/** Who is there, as all processes see it. */
 export class SimulatedRegistry {
   readonly records: MemoryRecords;
   #state: 'there' | 'lost' | 'mute' = 'there';

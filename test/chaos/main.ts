@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { addFigures, lineOf, noFigures, type Figures } from './figures.js';
 import { runProcesses } from './processes.js';
+import { JOBS } from './jobs/campaign.js';
 import { NODES } from './nodes/campaign.js';
 import { runCampaign, SHARED_DISKS, type Campaign } from './simulated/campaign.js';
 
@@ -12,6 +13,7 @@ const { values } = parseArgs({
     path: { type: 'string' },
     processes: { type: 'boolean', default: false },
     nodes: { type: 'boolean', default: false },
+    jobs: { type: 'boolean', default: false },
   },
 });
 
@@ -50,6 +52,8 @@ const figures = await (values.processes
   ? processes()
   : values.nodes
     ? simulate(NODES, '--nodes ')
-    : simulate(SHARED_DISKS, ''));
+    : values.jobs
+      ? simulate(JOBS, '--jobs ')
+      : simulate(SHARED_DISKS, ''));
 console.log(`seed ${seed} · ${lineOf(figures)}`);
 process.exitCode = figures.findings > 0 ? 1 : 0;

@@ -44,6 +44,7 @@ const STEPS = /** @type {Step[]} */ ([
   { name: 'flaky', command: 'npm run flaky -- --project whole --runs 3 --memory 4' },
   { name: 'chaos', command: 'npm run chaos -- --seconds 300' },
   { name: 'chaos-nodes', command: 'npm run chaos -- --nodes --seconds 300' },
+  { name: 'chaos-jobs', command: 'npm run chaos -- --jobs --seconds 300' },
   { name: 'chaos-processes', command: 'npm run chaos -- --processes --seconds 120' },
   { name: 'sanitize-native', command: 'npm run sanitize -w @tiered/native' },
   { name: 'sanitize-interpose', command: 'npm run sanitize -w @tiered/interpose' },

@@ -49,9 +49,10 @@ const steps = [
     command: 'npx vitest run packages/node-fs-adapter packages/sharing',
     env: { TIERED_NATIVE: '0' },
   },
-  // What nobody thought of: simulated processes, simulated nodes, and real processes.
+  // What nobody thought of: simulated processes, simulated nodes and jobs, and real processes.
   { name: 'chaos', command: 'npm run chaos -- --seconds 15' },
   { name: 'chaos of nodes', command: 'npm run chaos -- --nodes --seconds 15' },
+  { name: 'chaos of jobs', command: 'npm run chaos -- --jobs --seconds 15' },
   { name: 'chaos of processes', command: 'npm run chaos -- --processes --seconds 15' },
   ...examples.map((file) => ({
     name: `example ${file}`,

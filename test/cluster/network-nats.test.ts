@@ -1,7 +1,7 @@
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { NatsServer } from '../../tools/servers/nats.js';
 import { describeNats } from '../registry/nats-servers.js';
-import type { Network } from './network.js';
+import type { Network } from '../../tools/servers/network.js';
 import { at, DATA, describeNodes, epoch, NODES, only, seen, type StartNodes } from './nodes.js';
 
 /** The machine of the server, beside those of the nodes. */

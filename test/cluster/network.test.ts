@@ -3,7 +3,7 @@ import { Random } from '@tiered/core';
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, inject, it, onTestFinished } from 'vitest';
-import type { LinkOptions } from './network.js';
+import type { LinkOptions } from '../../tools/servers/network.js';
 import { at, DATA, describeNodes, epoch, NODES, OBJECTS, only, seen } from './nodes.js';
 
 /** Faults of one run, and the seeds of all runs. */

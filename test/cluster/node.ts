@@ -1,7 +1,7 @@
 import type { ClusterStats } from '@tiered/cluster';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import type { Network } from './network.js';
+import type { Network } from '../../tools/servers/network.js';
 
 /** A file, or a bucket of NATS. */
 export type NodeRegistry =

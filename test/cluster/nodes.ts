@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
 import { SlowMount } from '../../tools/fuse/slow-mount.js';
 import { programOf } from '../processes/program.js';
-import { Network } from './network.js';
+import { Network } from '../../tools/servers/network.js';
 import { ClusterNode, type NodeRegistry } from './node.js';
 
 export const OBJECTS = 120;

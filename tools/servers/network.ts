@@ -2,7 +2,7 @@ import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_pro
 import { randomInt } from 'node:crypto';
 import fs from 'node:fs';
 import { promisify } from 'node:util';
-import type { Host } from '../../tools/servers/nats.js';
+import type { Host } from './nats.js';
 
 /** What a link is like. Without any, it is as fast as the machine. */
 export interface LinkOptions {
@@ -19,18 +19,20 @@ const PREFIX = 'tdnet';
 const ip = (...args: readonly string[]) => execFileSync('ip', args, { stdio: ['ignore', 'pipe', 'pipe'] });
 
 /**
- * Machines of a test: network namespaces, each with a link of its own to a switch, so that loss, bandwidth
- * and partitions are the kernel's. Packets of a link that is cut vanish, and nobody is told. Processes share
- * all else of this machine, such as its files. There is no delay: it needs netem, which kernels of virtual
- * machines leave out.
+ * Machines of a test or a bench: network namespaces, each with a link of its own to a switch, so that loss,
+ * bandwidth and partitions are the kernel's. Packets of a link that is cut vanish, and nobody is told.
+ * Processes share all else of this machine, such as its files. There is no delay: it needs netem, which
+ * kernels of virtual machines leave out.
  *
- * The namespaces are gone after `close`. Those of a run that was killed are removed by the next one.
+ * The namespaces are gone once this is disposed of, and when this process exits. Those of a run that was
+ * killed are removed by the next one.
  */
 export class Network implements Disposable {
   /** One run has another one than all others at the same time. */
   readonly #name = `${PREFIX}${process.pid}`;
   readonly #subnet = `10.${randomInt(60, 250)}.${randomInt(0, 250)}`;
-  readonly #nodes: number;
+  readonly #made: string[] = [];
+  readonly #remove = () => this[Symbol.dispose]();
 
   /** Why there can be none here; undefined if there can. */
   static missing(): string | undefined {
@@ -48,13 +50,17 @@ export class Network implements Disposable {
 
   /** @param nodes How many machines. */
   constructor(nodes: number) {
-    this.#nodes = nodes;
     removeLeftovers();
-    const bridge = this.#switch;
-    ip('netns', 'add', bridge);
-    ip('-n', bridge, 'link', 'add', 'sw', 'type', 'bridge');
-    ip('-n', bridge, 'link', 'set', 'sw', 'up');
-    for (let node = 0; node < nodes; node++) this.#add(node);
+    process.once('exit', this.#remove);
+    try {
+      const bridge = this.#make(this.#switch);
+      ip('-n', bridge, 'link', 'add', 'sw', 'type', 'bridge');
+      ip('-n', bridge, 'link', 'set', 'sw', 'up');
+      for (let node = 0; node < nodes; node++) this.#add(node);
+    } catch (error) {
+      this.#remove();
+      throw error;
+    }
   }
 
   /** The address of a node. */
@@ -102,13 +108,19 @@ export class Network implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (let node = 0; node < this.#nodes; node++) ip('netns', 'del', this.#space(node));
-    ip('netns', 'del', this.#switch);
+    process.off('exit', this.#remove);
+    for (const space of this.#made.splice(0)) ip('netns', 'del', space);
+  }
+
+  /** Makes a namespace. */
+  #make(space: string): string {
+    ip('netns', 'add', space);
+    this.#made.push(space);
+    return space;
   }
 
   #add(node: number): void {
-    const [space, bridge, port] = [this.#space(node), this.#switch, `p${node}`];
-    ip('netns', 'add', space);
+    const [space, bridge, port] = [this.#make(this.#space(node)), this.#switch, `p${node}`];
     ip('-n', space, 'link', 'set', 'lo', 'up');
     ip('-n', bridge, 'link', 'add', port, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', space);
     ip('-n', bridge, 'link', 'set', port, 'master', 'sw', 'up');

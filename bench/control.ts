@@ -5,6 +5,7 @@ import { atScale } from './control/at-scale.js';
 import {
   ALONE,
   CASES,
+  CASES_OF_NODES,
   CONTROL,
   ENDING,
   GUEST,
@@ -16,8 +17,9 @@ import {
 } from './control/cases.js';
 import { pacingRows, recordsRow } from './control/costs.js';
 import { endingRow, steadyChecks, steadyRow, visitFigures, type Alone } from './control/figures.js';
-import { startJobs } from './control/job.js';
+import { Jobs } from './control/job.js';
 import { ending, steady, visit, type Machine } from './control/measuring.js';
+import { hasNodes, withNodes } from './control/nodes.js';
 import type { Bench, BenchOptions, Check, Row } from './lib/bench.js';
 import { withScratch } from './lib/scratch.js';
 import { hasSlowMounts } from './lib/slow-mounts.js';
@@ -27,7 +29,7 @@ const STAGES = [8, 100, 1000, 10_000];
 
 const bench: Bench = {
   summary:
-    'jobs that share a source of 150 MB/s and 1 ms (FUSE), with control and without. Lists have a number a job',
+    'jobs that share a source of 150 MB/s and 1 ms (FUSE), of one node and of four, with control and without. Lists have a number a job',
   run: async (options) => {
     const found: Found = { rows: [], checks: [] };
     if (await hasSlowMounts('the jobs that share a source')) await onMachine(options, found);
@@ -55,20 +57,25 @@ function onMachine({ quick, progress }: BenchOptions, { rows, checks }: Found): 
     await mkdir(path.join(scratch, 'registry'), { mode: 0o700 });
     const files = await makeFiles(path.join(scratch, 'files'), '100 KB', OBJECTS, OBJECT_BYTES);
     await using mount = await SlowMount.start(files.directory, SOURCE);
-    await using jobs = await startJobs(quick ? 4 : 8);
-    const machine = { scratch, mount: mount.directory, jobs: jobs.list };
+    await using jobs = await Jobs.start(Array.from({ length: quick ? 4 : 8 }, () => []));
+    const registry = (run: number) => ({ path: path.join(scratch, 'registry', `run-${run}.db`) });
+    const machine = { registry, mount: mount.directory, jobs: jobs.list };
     progress('one job');
     const [before, seconds] = quick ? [1, 1] : [4, 4];
     const alone = await measureAlone(machine, quick ? 1 : 2);
-    for (const one of quick ? CASES.slice(0, 1) : CASES)
-      for (const sharing of [WITHOUT, CONTROL]) {
-        progress(`${one.name}, ${sharing ? 'with' : 'without'} control`);
-        // Nothing has to settle without control.
-        const times = sharing === undefined ? { before: 1, seconds: seconds / 2 } : { before, seconds };
-        const seen = await steady(machine, one, sharing, times);
-        rows.push(steadyRow({ one, sharing, seen, alone }));
-        checks.push(...steadyChecks({ one, sharing, seen, alone }));
-      }
+    const measure = async (on: Machine, cases: readonly Case[]) => {
+      for (const one of quick ? cases.slice(0, 1) : cases)
+        for (const sharing of [WITHOUT, CONTROL]) {
+          progress(`${one.name}, ${sharing ? 'with' : 'without'} control`);
+          // Nothing has to settle without control.
+          const times = sharing === undefined ? { before: 1, seconds: seconds / 2 } : { before, seconds };
+          const seen = await steady(on, one, sharing, times);
+          rows.push(steadyRow({ one, sharing, seen, alone }));
+          checks.push(...steadyChecks({ one, sharing, seen, alone }));
+        }
+    };
+    await measure(machine, CASES);
+    if (hasNodes()) await withNodes(mount.directory, (nodes) => measure(nodes, CASES_OF_NODES));
     progress(GUEST.name);
     const change = await visit(machine, GUEST, CONTROL, { before, seconds: quick ? 2 : 4 });
     const figures = visitFigures(GUEST, change, alone);

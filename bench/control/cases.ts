@@ -43,6 +43,15 @@ export const CASES: readonly Case[] = [
   },
 ];
 
+/** Jobs each of which is on a node of its own. */
+export const CASES_OF_NODES: readonly Case[] = [
+  { name: '4 nodes, 2, 8, 32 and 64 producers', jobs: producers(2, 8, 32, 64) },
+  {
+    name: '4 nodes of weight 1, 2, 4 and 1',
+    jobs: [1, 2, 4, 1].map((weight) => ({ producers: 64 / weight, weight })),
+  },
+];
+
 /** Jobs one of which comes and leaves. */
 export const GUEST: Case = {
   name: '2 jobs, the second with 64 producers',

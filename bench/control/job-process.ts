@@ -2,6 +2,7 @@
  * A job that trains on the files of a directory. Answers each line, which is a task as JSON, with what came
  * of it.
  */
+import { NatsRegistry } from '@tiered/cluster/nats';
 import { SqliteRegistry } from '@tiered/cluster/registry';
 import { Control } from '@tiered/control';
 import { Hierarchy, MemoryDriver, Random, systemClock } from '@tiered/core';
@@ -111,7 +112,8 @@ class Opened {
 }
 
 function join(job: string, { registry, weight }: JobControl): Promise<Control> {
-  return Control.join({ registry: new SqliteRegistry({ path: registry }), job, weight });
+  const place = 'path' in registry ? new SqliteRegistry(registry) : new NatsRegistry(registry);
+  return Control.join({ registry: place, job, weight });
 }
 
 function keysOf(epoch: number): string[] {

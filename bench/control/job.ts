@@ -19,10 +19,12 @@ export interface JobTask {
   readonly control?: JobControl | undefined;
 }
 
+/** Where jobs meet: a file, or a bucket of NATS. */
+export type JobRegistry = { readonly path: string } | { readonly servers: string; readonly name: string };
+
 /** How a job shares the source. */
 export interface JobControl {
-  /** The file of the registry. */
-  readonly registry: string;
+  readonly registry: JobRegistry;
   readonly weight: number;
   /** What the source gives in a second; undefined: jobs measure it. */
   readonly budget: number | undefined;
@@ -50,8 +52,10 @@ const PROGRAM = fileURLToPath(new URL('job-process.ts', import.meta.url));
 export class Job implements AsyncDisposable {
   readonly #process: LineProcess;
 
-  static async start(): Promise<Job> {
-    return new Job(await LineProcess.start({ command: process.execPath, arguments: [...SOURCES, PROGRAM] }));
+  /** @param inside The command that starts a program on its machine. Default: this one. */
+  static async start(inside: readonly string[] = []): Promise<Job> {
+    const [command, ...rest] = [...inside, process.execPath, ...SOURCES, PROGRAM];
+    return new Job(await LineProcess.start({ command, arguments: rest }));
   }
 
   private constructor(started: LineProcess) {
@@ -91,14 +95,27 @@ export class Job implements AsyncDisposable {
   }
 }
 
-/** Starts so many jobs, which have loaded everything. */
-export async function startJobs(count: number): Promise<{ readonly list: readonly Job[] } & AsyncDisposable> {
-  const list = await Promise.all(Array.from({ length: count }, () => Job.start()));
-  await Promise.all(list.map((job) => job.counts()));
-  return {
-    list,
-    [Symbol.asyncDispose]: async () => {
-      await Promise.all(list.map((job) => job[Symbol.asyncDispose]()));
-    },
-  };
+/** Processes of jobs, which have loaded everything. */
+export class Jobs implements AsyncDisposable {
+  readonly list: readonly Job[];
+
+  /** @param insides For each, the command that starts a program on its machine. */
+  static async start(insides: readonly (readonly string[])[]): Promise<Jobs> {
+    const jobs = new Jobs(await Promise.all(insides.map((inside) => Job.start(inside))));
+    try {
+      await Promise.all(jobs.list.map((job) => job.counts()));
+      return jobs;
+    } catch (error) {
+      await jobs[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  private constructor(list: readonly Job[]) {
+    this.list = list;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.list.map((job) => job[Symbol.asyncDispose]()));
+  }
 }

@@ -1,11 +1,11 @@
 import { systemClock } from '@tiered/core';
-import path from 'node:path';
 import { OBJECT_BYTES, OBJECTS, type Case, type JobOf, type Sharing } from './cases.js';
-import type { Job, JobCounts } from './job.js';
+import type { Job, JobCounts, JobRegistry } from './job.js';
 
-/** What runs are made on. */
+/** What runs are made on: one machine, or several. */
 export interface Machine {
-  readonly scratch: string;
+  /** Where the jobs of a run meet, which has this number. */
+  readonly registry: (run: number) => JobRegistry;
   /** Where the source is mounted. */
   readonly mount: string;
   /** As many as the largest case needs, at least. */
@@ -22,12 +22,12 @@ let run = 0;
 
 /** Opens the jobs of a case, and has all begin but the guest. */
 export async function begin(
-  { scratch, mount, jobs }: Machine,
+  { registry: registryOf, mount, jobs }: Machine,
   { jobs: all }: Case,
   sharing: Sharing,
   training: { readonly epochs?: number; readonly quota?: number } = {},
 ): Promise<Running> {
-  const registry = path.join(scratch, 'registry', `run-${run++}.db`);
+  const registry = registryOf(run++);
   const open = async (job: Job, of: JobOf, number: number) => {
     const { producers, weight = 1, computeBytesPerSecond = null } = of;
     await job.open({

@@ -5,6 +5,7 @@ import { Prefetcher, StagingBuffer } from '@tiered/prefetch';
 import { isDeepStrictEqual } from 'node:util';
 import { Finding } from '../simulated/finding.js';
 import { assertFair } from './fair.js';
+import { assertNoNonsense } from './nonsense.js';
 import { ShareMeter } from './share-meter.js';
 import { BUDGET, keyOf, OBJECT_BYTES } from './source.js';
 import { KEEP_MS, SOURCE, Stage } from './stage.js';
@@ -128,12 +129,14 @@ export class Job extends Stage {
       this.#loss = { at: clock.now(), share: this.#share, stops: this.stops };
     });
     control.on('registryFound', () => (this.#loss = undefined));
-    control.on('decided', ({ seen: { stages, policy }, decision }) => {
+    control.on('decided', ({ seen, decision }) => {
+      const { stages, policy } = seen;
       meter.look();
       try {
         if (!isDeepStrictEqual(decide(stages.toReversed(), policy), decision))
           throw new Finding('another share', 'the order of the records matters');
         assertFair(decision);
+        assertNoNonsense(seen);
         const revision = policy?.revision ?? 0;
         if (revision < this.#revision)
           throw new Finding('policy', `revision ${revision} came after ${this.#revision}`);

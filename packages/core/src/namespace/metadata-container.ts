@@ -25,6 +25,7 @@ export type Namespace = Pick<
   | 'count'
   | 'known'
   | 'bytes'
+  | 'sourceBytes'
   | 'find'
   | 'isKnown'
   | 'keyOf'
@@ -76,6 +77,7 @@ export class MetadataContainer {
   #count = 0;
   #known = 0;
   #bytes = 0;
+  #sourceBytes = 0;
 
   /**
    * @param sourceLevel The level of the source, where every object is until it is placed: the number of
@@ -136,6 +138,11 @@ export class MetadataContainer {
     return this.#bytes;
   }
 
+  /** Sum of the sizes of the objects that are on no tier, in bytes. */
+  get sourceBytes(): number {
+    return this.#sourceBytes;
+  }
+
   /** Returns the id of a key, or `ABSENT`. Allocates nothing. */
   find(key: string): number {
     // Programs in JavaScript may pass any value.
@@ -156,7 +163,7 @@ export class MetadataContainer {
    */
   remove(id: number): void {
     if (!this.isKnown(id)) return;
-    this.#bytes -= this.#sizes.get(id);
+    this.#grew(id, -this.#sizes.get(id));
     this.#known -= 1;
     this.#sizes.set(id, GONE);
   }
@@ -185,7 +192,7 @@ export class MetadataContainer {
     this.#index.add(hash, reference);
     this.#count = id + 1;
     this.#known += 1;
-    this.#bytes += size;
+    this.#grew(id, size);
     return id;
   }
 
@@ -237,6 +244,8 @@ export class MetadataContainer {
   setLevel(id: number, level: number, direct = true): void {
     this.#assertKnown(id);
     invariant(level >= 0 && level <= this.#sourceLevel, `level ${level} is not in 0..${this.#sourceLevel}`);
+    if (this.levelOf(id) === this.#sourceLevel) this.#sourceBytes -= this.sizeOf(id);
+    if (level === this.#sourceLevel) this.#sourceBytes += this.sizeOf(id);
     this.#levels.set(id, direct ? level : level | NOT_DIRECT);
   }
 
@@ -271,7 +280,13 @@ export class MetadataContainer {
     if (size === oldSize) return;
     this.#sizes.set(id, size);
     if (oldSize === GONE) this.#known += 1;
-    this.#bytes += size - Math.max(0, oldSize);
+    this.#grew(id, size - Math.max(0, oldSize));
+  }
+
+  /** Counts bytes that an object has come to have, or has lost. */
+  #grew(id: number, bytes: number): void {
+    this.#bytes += bytes;
+    if (this.levelOf(id) === this.#sourceLevel) this.#sourceBytes += bytes;
   }
 
   /** Takes in the next entries of the image, up to `end`. */
@@ -285,6 +300,7 @@ export class MetadataContainer {
       if (isGone) continue;
       this.#known += 1;
       this.#bytes += size;
+      this.#sourceBytes += size;
     }
     if (!this.#index.addUpTo(end)) throw noImage('two entries have one key');
     this.#count = end;

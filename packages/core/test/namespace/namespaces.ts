@@ -18,7 +18,10 @@ export function expectEqual(container: MetadataContainer, model: ReadonlyMap<str
   const known = entries.filter(({ isGone }) => isGone !== true);
   expect(container.count).toBe(model.size);
   expect(container.known).toBe(known.length);
-  expect(container.bytes).toBe(known.reduce((sum, { size }) => sum + size, 0));
+  const bytesOf = (some: readonly Entry[]) => some.reduce((sum, { size }) => sum + size, 0);
+  expect(container.bytes).toBe(bytesOf(known));
+  const atSource = known.filter(({ level }) => level === container.sourceLevel);
+  expect(container.sourceBytes).toBe(bytesOf(atSource));
   const described = entries.map((_, id) => ({
     ...container.describe(id),
     direct: container.directLevelOf(id) === container.levelOf(id),

@@ -3,6 +3,7 @@ import { loadChecksum, type OperationScope } from '@tiered/core/internal';
 import type { PlacementHost, PlacementStats } from '@tiered/core/placement';
 import { CopyIndex } from './ledger/copy-index.js';
 import { Fills } from './admission/fills.js';
+import type { Holds } from './admission/holds.js';
 import { FlushUrgency } from './memory/flush-urgency.js';
 import { MemoryBudget } from './memory/memory-budget.js';
 import { Writers } from './memory/writers.js';
@@ -38,12 +39,14 @@ interface Wanted {
   readonly readersWait: boolean;
   readonly seesHits: boolean;
   readonly tierReads: OperationScope;
+  readonly holds: Holds;
   readonly closing: AbortSignal;
 }
 
 /** Opens the tiers, joins the parts together, and begins to adopt copies. */
 export async function openParts(wanted: Wanted, options: OperationOptions): Promise<HandlerParts> {
-  const { host, policy, concurrency, chunkSize, memoryBytes, readersWait, tierReads, closing } = wanted;
+  const { host, policy, concurrency, chunkSize, memoryBytes, readersWait, tierReads, holds, closing } =
+    wanted;
   const checksum = await loadChecksum();
   const budget = new MemoryBudget(memoryBytes, host.clock);
   const gate = new SourceGate(concurrency);
@@ -66,7 +69,13 @@ export async function openParts(wanted: Wanted, options: OperationOptions): Prom
     lanes: concurrency,
     readersWait,
     tierReads,
+    holds,
     closing,
+  });
+  holds.begin({
+    events,
+    freeBytes: (level) => copies.stores.at(level).freeBytes,
+    giveBack: (level, bytes) => fills.giveBack(level, bytes),
   });
   copies.stores.begin();
   const ranges = new RangeReads(source, gate);

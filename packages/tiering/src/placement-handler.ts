@@ -1,5 +1,6 @@
 import type { DropReason, OperationOptions, ReadOutcome, Tier } from '@tiered/core';
 import type {
+  LevelHold,
   ObjectRef,
   Placement,
   PlacementHost,
@@ -23,6 +24,7 @@ import { checkedHandlerOptions, type PlacementHandlerOptions } from './options.j
 import { openParts, type HandlerParts, statsOf } from './handler-parts.js';
 import type { Origin } from './origins/origin.js';
 import { SourceOrigin } from './origins/source-origin.js';
+import { Holds } from './admission/holds.js';
 import { placeNow, evictNow } from './admission/on-demand.js';
 import type { PlacementPolicy } from './policies/policy.js';
 import type { Range } from './source/range-reads.js';
@@ -70,6 +72,7 @@ export class PlacementHandler implements Placement {
   readonly #tierReads = new OperationScope();
   readonly #places = pLimit(PLACES_AT_A_TIME);
   readonly #served = new ServedReads();
+  readonly #holds = new Holds();
   #attached: HandlerParts | undefined;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
@@ -107,6 +110,7 @@ export class PlacementHandler implements Placement {
         readersWait: this.#readersWait,
         seesHits: this.seesHits,
         tierReads: this.#tierReads,
+        holds: this.#holds,
         closing: this.#closing.signal,
       },
       options,
@@ -194,6 +198,11 @@ export class PlacementHandler implements Placement {
   freeBytes(): readonly number[] {
     const { host, copies } = this.#parts;
     return host.tiers.map(({ level }) => copies.stores.at(level).freeBytes);
+  }
+
+  /** What it holds of a level, and the bound of that: for whoever shares the level out among several. */
+  hold(level: number): LevelHold {
+    return this.#holds.of(level);
   }
 
   lost(object: ObjectRef, level: number, reason: DropReason): void {

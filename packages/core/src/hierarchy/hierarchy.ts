@@ -17,7 +17,7 @@ import { listed } from '../namespace/listing.js';
 import { closeFor, openFor } from '../driver/open-drivers.js';
 import { openAtStart } from '../tier/open-tier.js';
 import { PlaceChoice, type FetchModel } from '../read/place-choice.js';
-import type { CopyPlace, Placement, PlacementHost } from '../placement/placement.js';
+import type { CopyPlace, LevelHold, Placement, PlacementHost } from '../placement/placement.js';
 import type {
   HierarchyReadIntoOptions,
   HierarchyReadOptions,
@@ -143,6 +143,16 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    */
   placeOf(id: number): CopyPlace | undefined {
     return this.#path.placeOf(id);
+  }
+
+  /**
+   * Says what this hierarchy holds of a tier, and bounds it, where several hierarchies fill one tier. Counts
+   * what is placed from the first call on, in some 40 bytes of memory for each copy. Undefined if the
+   * placement knows no bound.
+   * @param level The tier, 0 is the fastest.
+   */
+  holdOf(level: number): LevelHold | undefined {
+    return this.#placement.hold?.(level);
   }
 
   /**
@@ -341,10 +351,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    */
   async *list(options: ListOptions = NO_OPTIONS): AsyncGenerator<readonly ObjectStat[], void, undefined> {
     this.#assertUsable(options.signal);
-    if (!this.#options.scan) {
-      yield* this.#catalog.list(options);
-      return;
-    }
+    if (!this.#options.scan) return yield* this.#catalog.list(options);
     for await (const page of listed(this.#namespace, this.#options.clock, options.prefix)) {
       this.#assertUsable(options.signal);
       if (page.length > 0) yield page;

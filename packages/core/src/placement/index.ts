@@ -6,6 +6,7 @@ export { type ModelContext, type ModelFactory, type PlacementFactory } from '../
 export { type ObjectRef } from '../namespace/object-ref.js';
 export {
   type CopyPlace,
+  type LevelHold,
   type Placement,
   type PlacementHost,
   type PlacementRead,

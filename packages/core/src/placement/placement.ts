@@ -131,6 +131,27 @@ export interface PlacementStats {
   }[];
 }
 
+/**
+ * What a hierarchy holds of a level that others fill too, and the bound of that. Copies count that the
+ * hierarchy has placed since it was first asked for this, and those on their way; not those of others.
+ */
+export interface LevelHold {
+  /** Bytes of those copies. A copy that is removed counts no more from the moment it is not to be served. */
+  readonly heldBytes: number;
+  /** Bytes of the largest copy for which the level has room, whatever the bound. */
+  readonly freeBytes: number;
+  /**
+   * Places nothing on the level from now on that would bring what it holds above so many bytes. What it holds
+   * stays. `Infinity`: no bound, as at first.
+   */
+  keepTo(bytes: number): void;
+  /**
+   * Evicts copies that count, of at least so many bytes as far as there are any: those first that the policy
+   * would evict first, or the last ones that were placed if it evicts nothing.
+   */
+  giveBack(bytes: number): void;
+}
+
 /** One read of a batch. It fills all of the target, which is not empty, from an offset of an object. */
 export interface PlacementRead {
   readonly object: ObjectRef;
@@ -206,6 +227,8 @@ export interface Placement {
   idle(options: OperationOptions): Promise<void>;
   /** Returns what was done so far, and what is held at this moment. */
   stats(): PlacementStats;
+  /** What it holds of a level, for whoever shares the level out. Without this, nobody can. */
+  hold?(level: number): LevelHold;
   /** Stops everything, waits until it has stopped, and holds nothing afterwards. Idempotent. */
   close(): Promise<void>;
 }

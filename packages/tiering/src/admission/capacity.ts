@@ -6,6 +6,7 @@ import type { MemoryBudget } from '../memory/memory-budget.js';
 import type { PlacementPolicy, TierRoom } from '../policies/policy.js';
 import type { ChunkSize } from '../source/chunk-size.js';
 import type { FillFailures } from './fill-failures.js';
+import type { Holds } from './holds.js';
 
 /**
  * Objects on their way at the same time. Readers that read the beginning of an object and leave could begin
@@ -23,6 +24,8 @@ export interface CapacityParts {
   readonly budget: MemoryBudget;
   readonly chunkSize: ChunkSize;
   readonly failures: FillFailures;
+  /** What may be placed here on levels that are shared out. */
+  readonly holds: Holds;
   /** Whether readers wait for memory, rather than go on without it. */
   readonly readersWait: boolean;
 }
@@ -81,10 +84,16 @@ export class Capacity {
       if (level >= below) break;
       if (!writing.inService || failures.refuses(level, id)) continue;
       if (this.#isBuffered(level) && !budget.canHold(2 * size)) continue;
-      const { quotaBytes, freeBytes } = copies.stores.at(level);
-      rooms.push({ level, quotaBytes, freeBytes });
+      const { quotaBytes } = copies.stores.at(level);
+      rooms.push({ level, quotaBytes, freeBytes: this.freeBytes(level) });
     }
     return rooms;
+  }
+
+  /** Bytes of the largest copy that may come to a level. */
+  freeBytes(level: number): number {
+    const { copies, holds } = this.#parts;
+    return Math.max(0, Math.min(copies.stores.at(level).freeBytes, holds.roomOn(level)));
   }
 
   /**
@@ -92,8 +101,8 @@ export class Capacity {
    * @throws TieredError `TIERED_CONFIG_INVALID` for a level that the policy should not have chosen.
    */
   bytesFor({ key, size, chunkBytes }: FillObject, level: number): number {
-    const { host, copies, policy } = this.#parts;
-    const room = host.tiers[level] === undefined ? -1 : copies.stores.at(level).freeBytes;
+    const { host, policy } = this.#parts;
+    const room = host.tiers[level] === undefined ? -1 : this.freeBytes(level);
     // All the room there is, not a whole number of chunks: a partial copy may end anywhere.
     const bytes = Math.min(size, room);
     if (bytes >= Math.min(size, chunkBytes)) return bytes;

@@ -16,6 +16,7 @@ import type { Claim } from '../tier/tier-store.js';
 import { TracedFill, type Begun } from './begun.js';
 import { Capacity } from './capacity.js';
 import { FillFailures } from './fill-failures.js';
+import type { Holds } from './holds.js';
 import { isCurrent, type BringBytes, type FillFailure, type FillObject } from '../fill/fill-parts.js';
 import { LeftBehind } from './left-behind.js';
 import { ObjectFill } from '../fill/object-fill.js';
@@ -37,6 +38,7 @@ export interface FillsParts {
   /** Whether readers wait for memory, rather than go on without it. */
   readonly readersWait: boolean;
   readonly tierReads: OperationScope;
+  readonly holds: Holds;
   readonly closing: AbortSignal;
 }
 
@@ -260,8 +262,14 @@ export class Fills {
     if (isTieredError(error, 'TIERED_NOT_FOUND')) this.lost(object, tier.level, 'missing');
   }
 
+  /** Evicts copies that were placed here, see `LevelHold.giveBack`. */
+  giveBack(level: number, bytes: number): void {
+    this.#room.giveBack(level, bytes);
+  }
+
   /** Undefined also if the level first has to ask for the room: the object is behind then. */
   #claim(object: FillObject, level: number, bytes: number): Claim | undefined {
+    if (bytes > this.#parts.holds.roomOn(level)) return undefined;
     const claim = this.#parts.copies.stores.claim(level, object, bytes);
     return claim === 'later' ? undefined : claim;
   }
@@ -272,6 +280,7 @@ export class Fills {
     const trace = placeChannel.hasSubscribers ? new TracedFill(this.#parts.host, begun) : undefined;
     const fill = trace?.begin(() => new ObjectFill(begun, this.#parts)) ?? new ObjectFill(begun, this.#parts);
     this.#capacity.begin(object);
+    this.#parts.holds.begun(begun.level, begun.claim.bytes);
     const running = { fill, from, outcome: this.#outcomeOf(begun, fill, trace) };
     this.#running.set(id, running);
     return running;
@@ -279,10 +288,11 @@ export class Fills {
 
   /** Sees a fill to its end. Never rejects. */
   async #outcomeOf(begun: Begun, fill: ObjectFill, trace: TracedFill | undefined): Promise<PlaceOutcome> {
-    const { object } = begun;
+    const { object, level, claim } = begun;
     const failure = await fill.done;
     this.#running.delete(object.id);
     this.#capacity.end(object);
+    this.#parts.holds.ended(level, claim.bytes);
     const how = failure === undefined ? await this.#end(begun, fill) : this.#failed(begun, fill, failure);
     begun.turn?.end();
     trace?.end(how, failure);
@@ -292,7 +302,7 @@ export class Fills {
 
   /** Serves what was placed. Returns how the placement ended. Never rejects. */
   async #end({ object, level, claim, from }: Begun, fill: ObjectFill): Promise<PlaceOutcome> {
-    const { host, copies } = this.#parts;
+    const { host, copies, holds } = this.#parts;
     const { id } = object;
     const { tier } = copies.stores.at(level);
     host.tierWorked(tier, 'write');
@@ -304,6 +314,7 @@ export class Fills {
       return 'discarded';
     }
     if (!copies.placed(id, claim, fill.copy)) return 'discarded';
+    holds.placed(level, id, claim.bytes);
     if (from === 'source') this.counts.placed += 1;
     else this.counts.promoted += 1;
     this.#room.touch(id, level, claim.bytes);

@@ -1,11 +1,13 @@
 import type { PlacementPolicy } from '../policies/policy.js';
 import type { TierEvents } from '../tier/tier-events.js';
+import type { Holds } from './holds.js';
 import { Recency } from './recency.js';
 import { SegmentRoom, type SegmentRoomParts } from './segment-room.js';
 
 /** What making room works with. */
 export interface MakingRoomParts extends Omit<SegmentRoomParts, 'recency'> {
   readonly policy: PlacementPolicy;
+  readonly holds: Holds;
   readonly events: TierEvents;
 }
 
@@ -37,25 +39,49 @@ export class MakingRoom {
 
   /** Keeps room on a level for one more object, and at least for this many bytes. */
   on(level: number, size: number): void {
-    const { policy, copies, host, onEvicted } = this.#parts;
+    const { policy, copies, host, holds } = this.#parts;
     const recency = this.#recency[level];
     if (policy.evicts !== true || recency === undefined) return;
+    const most = Math.max(size, recency.largest);
+    const share = holds.roomOn(level);
+    // Who holds more than its share gives back when others need it, and not because it reads on.
+    if (share < 0) return;
+    if (share < most) this.giveBack(level, most - share);
     if (host.tiers[level]?.layout === 'packed') {
       this.#segments.makeRoom(level, size);
       return;
     }
     let free = copies.stores.at(level).freeBytes + copies.removals.bytesLeaving(level);
-    while (free < Math.max(size, recency.largest)) {
+    while (free < most) {
       const oldest = recency.oldest();
       if (oldest === undefined) return;
-      const isServed = host.namespace.levelOf(oldest.id) === level;
-      // A copy may have stayed beside a faster one that is served.
-      if (!isServed && !copies.isCovered(oldest.id)) continue;
-      free += oldest.bytes;
-      onEvicted();
-      const object = host.namespace.objectOf(oldest.id);
-      if (isServed) copies.drop(object, level, 'evicted');
-      else copies.removeFrom(object, level);
+      if (this.#evict(oldest.id, level)) free += oldest.bytes;
     }
+  }
+
+  /** Evicts copies that were placed here, of at least so many bytes as far as there are any. */
+  giveBack(level: number, bytes: number): void {
+    const { policy, holds, closing } = this.#parts;
+    const recency = this.#recency[level];
+    if (closing.aborted || recency === undefined) return;
+    const inOrder = policy.evicts === true ? recency.oldestFirst() : holds.lastFirst(level);
+    // Found before any is evicted, because that changes the order.
+    for (const id of holds.enoughOf(level, bytes, inOrder)) {
+      this.#evict(id, level);
+      recency.forget(id);
+    }
+  }
+
+  /** Evicts the copy of an object from a level. False if there is none. */
+  #evict(id: number, level: number): boolean {
+    const { copies, host, onEvicted } = this.#parts;
+    const isServed = host.namespace.levelOf(id) === level;
+    // A copy may have stayed beside a faster one that is served.
+    if (!isServed && !copies.isCovered(id)) return false;
+    onEvicted();
+    const object = host.namespace.objectOf(id);
+    if (isServed) copies.drop(object, level, 'evicted');
+    else copies.removeFrom(object, level);
+    return true;
   }
 }

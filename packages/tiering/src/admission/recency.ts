@@ -44,6 +44,11 @@ export class Recency {
     this.#entries.delete(id);
   }
 
+  /** The objects, those first that were not read for longest. Nothing may change meanwhile. */
+  oldestFirst(): Iterable<number> {
+    return this.#entries.rkeys();
+  }
+
   /** Removes the object that was not read for longest, and returns it with its bytes. */
   oldest(): Pick<Entry, 'id' | 'bytes'> | undefined {
     const oldest = this.#entries.pop();

@@ -163,7 +163,8 @@ export class CopyIndex {
   }
 
   /** Deletes the copies of an object on a level, none of which is served any more. */
-  removeFrom({ key, size }: ObjectRef, level: number): void {
+  removeFrom({ id, key, size }: ObjectRef, level: number): void {
+    this.#parts.events.emit('removed', level, id);
     const store = this.stores.at(level);
     this.removals.count(level, size);
     const removal = store
@@ -289,10 +290,15 @@ export class CopyIndex {
     this.drop(this.#host.namespace.objectOf(id), level, 'removed');
   }
 
-  /** Stops serving a copy, if it is the one that is served. */
+  /** A copy is being removed, or is gone: it is served no more, if it is the one that is served. */
   #withdraw(level: number, { key, tag }: Copy): void {
     const id = this.#host.namespace.find(key);
-    if (id === ABSENT || this.#level(id) !== level || this.#host.tagOf(id) !== tag) return;
+    if (id === ABSENT) return;
+    const isServedHere = this.#level(id) === level;
+    // The level has another copy of the object.
+    if (isServedHere && this.#host.tagOf(id) !== tag) return;
+    this.#parts.events.emit('removed', level, id);
+    if (!isServedHere) return;
     this.#readers.delete(id);
     this.#host.withdraw(id);
   }

@@ -12,6 +12,8 @@ export class TierEvents extends EventEmitter<{
   left: (level: number, copy: Copy) => void;
   /** The index does not belong to this process any more. The tier has to be opened again. */
   lost: (level: number) => void;
+  /** The copy of an object is being removed, by this process or another one, or is gone. */
+  removed: (level: number, id: number) => void;
   /** The level may have bytes again that it could not grant. */
   room: (level: number) => void;
   /** The level has segments that are less than half full. */

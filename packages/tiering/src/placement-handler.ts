@@ -194,10 +194,15 @@ export class PlacementHandler implements Placement {
     return evictNow(this.#parts, key, signal);
   }
 
-  /** Bytes that there is room for now on each level: quota less copies, and less claims of all processes. */
+  /**
+   * Bytes that there is room for now on each level: quota less copies, and less claims of all processes; or
+   * what its bound leaves, where that is less.
+   */
   freeBytes(): readonly number[] {
     const { host, copies } = this.#parts;
-    return host.tiers.map(({ level }) => copies.stores.at(level).freeBytes);
+    return host.tiers.map(({ level }) =>
+      Math.max(0, Math.min(copies.stores.at(level).freeBytes, this.#holds.roomOn(level))),
+    );
   }
 
   /** What it holds of a level, and the bound of that: for whoever shares the level out among several. */

@@ -30,9 +30,10 @@ async function opened({
 }
 
 it('places no more than its bound, and the rest once there is none', async () => {
-  const { hierarchy, hold, placeAll, levels, objects } = await opened();
+  const { hierarchy, placement, hold, placeAll, levels, objects } = await opened();
   hold.keepTo(59);
   await placeAll();
+  expect(placement.freeBytes()).toEqual([9]);
   expect([hold.heldBytes, levels()]).toEqual([50, ['0', '1', '2', '3', '4']]);
   expect(hierarchy.namespace.sourceBytes).toBe(150);
   hold.keepTo(80);

@@ -15,6 +15,8 @@ import { Board, type Seen } from './records/board.js';
 import type { Stage, StageRecord } from './records/stage-record.js';
 import { decide, guaranteedOf, isSaturated, shareOf, type Decision } from './shares/decide.js';
 import { combined, NO_BOUND, type Rate } from './shares/rate.js';
+import { roomOf } from './shares/tier-shares.js';
+import { FollowedTiers, type TierShare } from './stage/followed-tiers.js';
 import { Followed } from './stage/followed.js';
 import { StageSource } from './stage/stage-source.js';
 
@@ -54,6 +56,8 @@ export interface StageShares {
   readonly id: string;
   /** By the name of the source: what may pass in a second. */
   readonly sources: Readonly<Record<string, Rate>>;
+  /** By the place of the tier: what it holds and may hold, where several jobs of the node fill it. */
+  readonly tiers: Readonly<Record<string, TierShare>>;
   /** Whether the registry could be reached when it was last tried. */
   readonly isConnected: boolean;
 }
@@ -79,8 +83,9 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
   readonly #board: Board;
   readonly #sources = new Map<string, StageSource>();
   readonly #followed = new Followed();
+  readonly #tiers = new FollowedTiers();
   #seen: Seen = { stages: [], policy: undefined };
-  #decision: Decision = { sources: new Map(), nodes: new Map() };
+  #decision: Decision = { sources: new Map(), nodes: new Map(), tiers: [] };
   #lostAt: number | undefined;
   #finish: { readonly at: number; readonly remainingBytes: () => number } | undefined;
   #closed: Promise<void> | undefined;
@@ -150,9 +155,15 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
     return this.#followed.add(buffer);
   }
 
-  /** Has the stage show how full the tiers of a hierarchy are. */
+  /**
+   * Has the stage show how full the tiers of a hierarchy are, until that is closed, and keep to the job's
+   * part of those that other jobs of the node fill too. What it placed above its part it gives back once they
+   * need it: 64 MiB at a look, or an eighth of a small tier, and at least a copy. Call it before anything is
+   * placed: copies count that are placed from then on.
+   * @returns Stops that, and removes the bounds.
+   */
   followTiers(hierarchy: Hierarchy): () => void {
-    return this.#followed.addTiers(hierarchy);
+    return this.#tiers.add(hierarchy);
   }
 
   /**
@@ -173,12 +184,13 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
     return { seen: this.#seen, decision: this.#decision };
   }
 
-  /** What this stage may use now. Cheap. */
+  /** What this stage may use now, and holds of shared tiers. Cheap. */
   shares(): StageShares {
     return {
       job: this.#options.job,
       id: this.#id,
       sources: Object.fromEntries([...this.#sources].map(([name, { share }]) => [name, share])),
+      tiers: this.#tiers.shares,
       isConnected: this.#lostAt === undefined,
     };
   }
@@ -199,12 +211,13 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
   async #close(): Promise<void> {
     for (const source of this.#sources.values()) source.follow(NO_BOUND);
     this.#followed.clear();
+    this.#tiers.clear();
     await this.#board.leave();
   }
 
   #report(): StageRecord {
     const { job, node, terms } = this.#options;
-    const { consumed, memory, producers, stall, tiers } = this.#followed.look();
+    const { consumed, memory, producers, stall } = this.#followed.look();
     // While the registry is lost, nobody knows what the others use.
     const isFull = (name: string) => this.#lostAt !== undefined || isSaturated(this.#decision, name);
     return {
@@ -220,7 +233,7 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
       memory,
       producers,
       stall,
-      tiers,
+      ...this.#tiers.look(),
     };
   }
 
@@ -262,6 +275,7 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
     this.#decide();
     for (const source of this.#sources.values()) this.#follow(source);
     this.#followed.bound(this.#decision.nodes.get(this.#id));
+    this.#tiers.bound((place) => roomOf(this.#decision.tiers, this.#id, place));
     this.emit('decided', this.view());
   }
 
@@ -271,6 +285,8 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
     if (this.#lostAt === undefined) this.emit('registryLost', { error });
     this.#lostAt ??= now;
     const isKept = now - this.#lostAt < this.#options.keepMs;
+    // Others may be gone, and nobody says so. Who comes first has the room, as without a control plane.
+    if (!isKept) this.#tiers.bound(() => undefined);
     const stages = this.#stages;
     for (const source of this.#sources.values()) {
       const sure = guaranteedOf(this.#id, source.name, stages, this.#seen.policy);

@@ -12,8 +12,11 @@ export {
   type SourceDecision,
 } from './shares/decide.js';
 export { explain } from './shares/explain.js';
+export { explainTiers } from './shares/explain-tiers.js';
 export { maxMin, MOST_GUARANTEED, type BoundBy, type Claim } from './shares/max-min.js';
 export type { NodeShare } from './shares/node-shares.js';
 export type { Rate } from './shares/rate.js';
 export type { JobBoundBy } from './shares/source-shares.js';
 export type { Terms } from './shares/terms.js';
+export type { TierShare } from './stage/followed-tiers.js';
+export type { JobAtTier, TierDecision, TierPart } from './shares/tier-shares.js';

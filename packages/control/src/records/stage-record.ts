@@ -50,6 +50,18 @@ const sourceReport = z.object({
 /** Bytes or requests that are in use, and the most that there may be. */
 const use = z.object({ used: amount, most: amount });
 
+/** What a stage says of a tier that other stages of its node may fill too. All in bytes. */
+const placeReport = z.object({
+  /** The most that the tier may hold. */
+  quota: amount,
+  /** Copies that the stage has placed since it began. */
+  held: amount,
+  /** The largest copy for which there is room. */
+  free: amount,
+  /** What it holds, and the rest of its dataset. Undefined if it does not know that. */
+  wanted: amount.optional(),
+});
+
 /**
  * What a stage says of itself: a few hundred bytes, which hold no keys. It holds no times either, since
  * clocks of machines differ.
@@ -70,6 +82,8 @@ export const stageRecord = z.object({
   producers: use.optional(),
   /** By the name of the tier, fastest first. */
   tiers: z.record(name, use),
+  /** By the place of the tier. */
+  places: z.record(name, placeReport).optional(),
 });
 
 /** What operators have set. The one with the highest revision holds. */
@@ -96,6 +110,8 @@ export type RateRecord = z.infer<typeof rate>;
 export type TermsRecord = z.infer<typeof termsRecord>;
 /** What a stage says of one source. */
 export type SourceReport = z.infer<typeof sourceReport>;
+/** What a stage says of a tier that others may fill too. */
+export type PlaceReport = z.infer<typeof placeReport>;
 /** What a stage says of itself. */
 export type StageRecord = z.infer<typeof stageRecord>;
 /** What operators have set. */

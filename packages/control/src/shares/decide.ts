@@ -4,6 +4,7 @@ import { shareNodes, type NodeShare } from './node-shares.js';
 import { combined, NO_BOUND, sumOf, type Rate } from './rate.js';
 import { sharesOfSource, type JobClaim, type JobShare } from './source-shares.js';
 import { rateOf, termsOf, type Terms } from './terms.js';
+import { shareTiers, type TierDecision } from './tier-shares.js';
 
 /** Where the budget of a source comes from: an operator, the options of a stage, or what was measured. */
 export type BudgetOrigin = 'policy' | 'options' | 'measured' | 'none';
@@ -32,6 +33,8 @@ export interface Decision {
   readonly sources: ReadonlyMap<string, SourceDecision>;
   /** By stage. */
   readonly nodes: ReadonlyMap<string, NodeShare>;
+  /** Those that several jobs of a node fill. */
+  readonly tiers: readonly TierDecision[];
 }
 
 /**
@@ -47,6 +50,7 @@ export function decide(stages: readonly Stage[], policy: PolicyRecord | undefine
   return {
     sources: new Map([...sources].map((source) => [source, decideSource(source, inOrder, policy)])),
     nodes: shareNodes(inOrder, policy),
+    tiers: shareTiers(inOrder, policy),
   };
 }
 

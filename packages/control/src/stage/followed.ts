@@ -1,13 +1,8 @@
-import type { Hierarchy } from '@tiered/core';
-import { printable } from '@tiered/core/internal';
 import type { Profile, StagingBuffer } from '@tiered/prefetch';
 import type { StageRecord } from '../records/stage-record.js';
 import type { NodeShare } from '../shares/node-shares.js';
 import type { Consumed } from './demand.js';
 
-/** Tiers in a record, and characters of a name there: registries keep small records. */
-const MOST_TIERS = 8;
-const LONGEST_NAME = 64;
 /** A buffer that nobody has read from for so many looks is idle. Consumers may compute for a while. */
 const IDLE_LOOKS = 10;
 
@@ -17,16 +12,15 @@ interface FollowedBuffer {
   looksAlike: number;
 }
 
-/** What buffers and tiers say of themselves now. */
-export interface FollowedSays extends Pick<StageRecord, 'memory' | 'producers' | 'stall' | 'tiers'> {
+/** What buffers say of themselves now. */
+export interface FollowedSays extends Pick<StageRecord, 'memory' | 'producers' | 'stall'> {
   /** What consumers did since the beginning. Undefined if no buffer is followed. */
   readonly consumed: Consumed | undefined;
 }
 
-/** The staging buffers and hierarchies of a stage: what they say, and what they are told. */
+/** The staging buffers of a stage: what they say, and what they are told. */
 export class Followed {
   readonly #buffers = new Map<StagingBuffer, FollowedBuffer>();
-  readonly #hierarchies = new Set<Hierarchy>();
   /** What consumers did while their buffers were not idle: those would look as if they only computed. */
   #consumed: Consumed = NOTHING;
   #isBounded = false;
@@ -39,44 +33,14 @@ export class Followed {
     };
   }
 
-  /** Shows the tiers of a hierarchy. Returns what stops that. */
-  addTiers(hierarchy: Hierarchy): () => void {
-    this.#hierarchies.add(hierarchy);
-    return () => this.#hierarchies.delete(hierarchy);
-  }
-
   /** Bounds nothing any more, and follows nobody. */
   clear(): void {
     for (const buffer of this.#buffers.keys()) buffer.bound({});
     this.#buffers.clear();
-    this.#hierarchies.clear();
   }
 
   /** Looks at all of them. */
   look(): FollowedSays {
-    const tiers = [...this.#hierarchies].flatMap((hierarchy) => hierarchy.stats().tiers).slice(0, MOST_TIERS);
-    const entries = tiers.map(({ driver, usedBytes, quotaBytes }) => [
-      printable(driver, LONGEST_NAME),
-      { used: usedBytes, most: quotaBytes },
-    ]);
-    return { ...this.#lookAtBuffers(), tiers: Object.fromEntries(entries) as StageRecord['tiers'] };
-  }
-
-  /** Has the buffers keep to a share of the node, each to its part by the memory that it was given. */
-  bound(share: NodeShare | undefined): void {
-    const { memory = Infinity, producers = Infinity } = share ?? {};
-    const isBounded = memory !== Infinity || producers !== Infinity;
-    if (!isBounded && !this.#isBounded) return;
-    this.#isBounded = isBounded;
-    const buffers = [...this.#buffers.keys()];
-    const all = buffers.reduce((bytes, { memoryBytes }) => bytes + memoryBytes, 0);
-    for (const buffer of buffers) {
-      const part = buffer.memoryBytes / all;
-      buffer.bound({ memory: partOf(memory, part), concurrency: partOf(producers, part) });
-    }
-  }
-
-  #lookAtBuffers(): Omit<FollowedSays, 'tiers'> {
     if (this.#buffers.size === 0) return { consumed: undefined };
     const before = this.#consumed;
     let [memory, producers] = [NO_USE, NO_USE];
@@ -91,6 +55,20 @@ export class Followed {
     const ms = starvedMs + this.#consumed.computedMs - before.computedMs;
     const stall = ms > 0 ? Math.min(1, Math.max(0, starvedMs / ms)) : 0;
     return { consumed: this.#consumed, memory, producers, stall };
+  }
+
+  /** Has the buffers keep to a share of the node, each to its part by the memory that it was given. */
+  bound(share: NodeShare | undefined): void {
+    const { memory = Infinity, producers = Infinity } = share ?? {};
+    const isBounded = memory !== Infinity || producers !== Infinity;
+    if (!isBounded && !this.#isBounded) return;
+    this.#isBounded = isBounded;
+    const buffers = [...this.#buffers.keys()];
+    const all = buffers.reduce((bytes, { memoryBytes }) => bytes + memoryBytes, 0);
+    for (const buffer of buffers) {
+      const part = buffer.memoryBytes / all;
+      buffer.bound({ memory: partOf(memory, part), concurrency: partOf(producers, part) });
+    }
   }
 
   #count(now: Consumed, followed: FollowedBuffer): void {

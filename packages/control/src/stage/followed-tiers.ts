@@ -1,0 +1,143 @@
+import type { Hierarchy } from '@tiered/core';
+import type { LevelHold } from '@tiered/core/placement';
+import { grouped, printable } from '@tiered/core/internal';
+import { name, type PlaceReport, type StageRecord } from '../records/stage-record.js';
+import { maxMin, PLAIN_CLAIM } from '../shares/max-min.js';
+import type { TierPart } from '../shares/tier-shares.js';
+
+/** Tiers in a record, and characters of a name there: registries keep small records. */
+const MOST_TIERS = 8;
+const LONGEST_NAME = 64;
+/**
+ * Bytes that are given back at a look, and the part of a small tier: about as fast as a job can fill them, so
+ * that a job that leaves again has cost the others little.
+ */
+const GIVEN_BACK = 64 * 1024 * 1024;
+const PART_GIVEN_BACK = 1 / 8;
+
+/** A tier of a hierarchy that hierarchies of other processes may fill too. */
+interface OpenTier {
+  readonly hierarchy: Hierarchy;
+  readonly hold: LevelHold;
+  /** Where it is. The same for all processes of a node. */
+  readonly place: string;
+  readonly quotaBytes: number;
+}
+
+/** What a stage has of a tier that jobs share, in bytes. */
+export type TierShare = Pick<TierPart, 'held' | 'share'>;
+
+/** What tiers say of themselves. */
+export type TiersSay = Pick<StageRecord, 'tiers' | 'places'>;
+
+/** The tiers of a stage's hierarchies: how full they are, and how much of each the stage may hold. */
+export class FollowedTiers {
+  readonly #hierarchies = new Set<Hierarchy>();
+  /** By place, bytes that the stage may hold where that is bounded. */
+  readonly #shares = new Map<string, number>();
+
+  /** Follows the tiers of a hierarchy until it is closed. Returns what stops that. */
+  add(hierarchy: Hierarchy): () => void {
+    this.#hierarchies.add(hierarchy);
+    // What it places counts from now on.
+    for (const { level } of hierarchy.tiers) if (isFilledByOthers(hierarchy, level)) hierarchy.holdOf(level);
+    const stop = () => {
+      if (!this.#hierarchies.delete(hierarchy)) return;
+      for (const { hold } of openTiers(hierarchy)) hold.keepTo(Infinity);
+    };
+    hierarchy.once('closed', stop);
+    return stop;
+  }
+
+  /** Bounds nothing any more, and follows nobody. */
+  clear(): void {
+    this.bound(() => undefined);
+    this.#hierarchies.clear();
+  }
+
+  /** Looks at all of them. */
+  look(): TiersSay {
+    const tiers = [...this.#hierarchies].flatMap((hierarchy) => hierarchy.stats().tiers).slice(0, MOST_TIERS);
+    const entries = tiers.map(({ driver, usedBytes, quotaBytes }) => [
+      printable(driver, LONGEST_NAME),
+      { used: usedBytes, most: quotaBytes },
+    ]);
+    const places = [...this.#byPlace()].slice(0, MOST_TIERS).map(([place, here]) => [place, reportOf(here)]);
+    return {
+      tiers: Object.fromEntries(entries) as StageRecord['tiers'],
+      places: Object.fromEntries(places) as StageRecord['places'],
+    };
+  }
+
+  /**
+   * Has each tier hold what the stage may, and give back some of what others need.
+   * @param roomOf What the stage has of a tier. Undefined: nothing bounds it.
+   */
+  bound(roomOf: (place: string) => TierPart | undefined): void {
+    this.#shares.clear();
+    for (const [place, here] of this.#byPlace()) {
+      const room = roomOf(place);
+      if (room !== undefined) this.#shares.set(place, Math.floor(room.share));
+      const claims = here.map((tier) => ({ ...PLAIN_CLAIM, wanted: wantedOf(tier) }));
+      const shares = room === undefined ? [] : maxMin(room.share, claims);
+      let excess = room?.excess ?? 0;
+      for (const [at, { hold, quotaBytes }] of here.entries()) {
+        const share = Math.floor(shares[at] ?? Infinity);
+        hold.keepTo(share);
+        const above = hold.heldBytes - share;
+        const given = Math.min(excess, above, GIVEN_BACK, quotaBytes * PART_GIVEN_BACK);
+        if (given <= 0) continue;
+        hold.giveBack(given);
+        excess -= given;
+      }
+    }
+  }
+
+  /** What the stage holds of each tier that is shared out, and may hold, in bytes. */
+  get shares(): Readonly<Record<string, TierShare>> {
+    const shared = [...this.#byPlace()].flatMap(([place, here]) => {
+      const share = this.#shares.get(place);
+      return share === undefined ? [] : [[place, { held: heldOf(here), share }] as const];
+    });
+    return Object.fromEntries(shared);
+  }
+
+  #byPlace(): Map<string, OpenTier[]> {
+    return grouped([...this.#hierarchies].flatMap(openTiers), ({ place }) => place);
+  }
+}
+
+/** Others fill it if its index is where they find it. */
+function isFilledByOthers({ tiers }: Hierarchy, level: number): boolean {
+  const driver = tiers[level]?.driver;
+  return driver?.capabilities.index === true && name.safeParse(driver.location).success;
+}
+
+function openTiers(hierarchy: Hierarchy): OpenTier[] {
+  const { tiers } = hierarchy.stats();
+  return tiers.flatMap(({ level, quotaBytes }) => {
+    if (!isFilledByOthers(hierarchy, level)) return [];
+    const hold = hierarchy.holdOf(level);
+    const place = hierarchy.tiers[level]?.driver.location;
+    return hold === undefined || place === undefined ? [] : [{ hierarchy, hold, place, quotaBytes }];
+  });
+}
+
+/** What a tier's hierarchy could keep there: unknown where it knows only what was read. */
+function wantedOf({ hierarchy, hold }: OpenTier): number {
+  return hierarchy.isScanned ? hold.heldBytes + hierarchy.namespace.sourceBytes : Infinity;
+}
+
+function heldOf(here: readonly OpenTier[]): number {
+  return here.reduce((bytes, { hold }) => bytes + hold.heldBytes, 0);
+}
+
+function reportOf(here: readonly OpenTier[]): PlaceReport {
+  const wanted = here.reduce((bytes, tier) => bytes + wantedOf(tier), 0);
+  return {
+    quota: Math.max(...here.map(({ quotaBytes }) => quotaBytes)),
+    held: heldOf(here),
+    free: Math.max(...here.map(({ hold }) => hold.freeBytes)),
+    wanted: wanted === Infinity ? undefined : wanted,
+  };
+}

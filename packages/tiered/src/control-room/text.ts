@@ -3,7 +3,7 @@ import { formatBytes } from '@tiered/core';
 import { countOf, givenBytes, givenRate } from '../words.js';
 import { givenRateText, rateText } from './rates.js';
 import { jobLines } from './table.js';
-import type { ControlView, NodeView, SourceView } from './view.js';
+import type { ControlView, NodeView, SourceView, TierView } from './view.js';
 
 const INDENT = '  ';
 const ORIGINS: Readonly<Record<SourceView['budgetFrom'], string>> = {
@@ -17,7 +17,7 @@ const ORIGINS: Readonly<Record<SourceView['budgetFrom'], string>> = {
  * All sources, jobs and nodes, in lines.
  * @param width Characters of a line of the terminal. Default: tables are as wide as they are.
  */
-export function viewLines({ sources, nodes, idle }: ControlView, width = Infinity): string[] {
+export function viewLines({ sources, nodes, tiers, idle }: ControlView, width = Infinity): string[] {
   const limited = nodes.filter(
     ({ memoryBytes, producers }) => memoryBytes.most !== null || producers.most !== null,
   );
@@ -25,6 +25,7 @@ export function viewLines({ sources, nodes, idle }: ControlView, width = Infinit
     ...sources.flatMap((source, at) => [...(at === 0 ? [] : ['']), ...sourceLines(source, width)]),
     ...idle.map((job) => `job ${job} reads from no source yet`),
     ...limited.map(nodeLine),
+    ...tiers.map(tierLine),
   ];
 }
 
@@ -90,4 +91,11 @@ function nodeLine({ node, stages, memoryBytes, producers }: NodeView): string {
       : [`${producers.used.toLocaleString('en')} of ${countOf(producers.most, 'producer')}`]),
   ];
   return `node ${node}, ${countOf(stages, 'stage')}: ${parts.join(', ')}`;
+}
+
+function tierLine({ node, place, quotaBytes, jobs }: TierView): string {
+  const parts = jobs.map(
+    ({ job, held, share }) => `${job} holds ${formatBytes(held)} of ${formatBytes(share)}`,
+  );
+  return `tier ${place} on ${node}, ${formatBytes(quotaBytes)}: ${parts.join(', ')}`;
 }

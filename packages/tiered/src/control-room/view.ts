@@ -5,6 +5,7 @@ import {
   type Rate,
   type Seen,
   type Stage,
+  type TierDecision,
 } from '@tiered/control';
 import { grouped, own } from '@tiered/core/internal';
 
@@ -50,6 +51,27 @@ export interface NodeView {
   readonly producers: { readonly used: number; readonly most: number | null };
 }
 
+/** A tier that several jobs of a machine fill, and what each has of it, in bytes. */
+export interface TierView {
+  readonly node: string;
+  /** Where it is. */
+  readonly place: string;
+  readonly quotaBytes: number;
+  readonly jobs: readonly JobAtTierView[];
+}
+
+/** A job at a tier, in bytes. */
+interface JobAtTierView {
+  readonly job: string;
+  readonly weight: number;
+  /** What it holds and the rest of its dataset. Null if it does not know that. */
+  readonly wanted: number | null;
+  /** Copies that it has placed. */
+  readonly held: number;
+  /** The most that it may hold. */
+  readonly share: number;
+}
+
 /** All jobs, sources and nodes at one moment, as JSON has it. Ordered by name. */
 export interface ControlView {
   /** Counts what operators have set; 0 if they have set nothing. */
@@ -57,13 +79,15 @@ export interface ControlView {
   readonly setBy: string | null;
   readonly sources: readonly SourceView[];
   readonly nodes: readonly NodeView[];
+  /** Tiers that several jobs of a machine fill. */
+  readonly tiers: readonly TierView[];
   /** Jobs that read from no source yet. */
   readonly idle: readonly string[];
 }
 
 /** Decides what all get, and says it for people and for JSON. A pure function. */
 export function viewOf({ stages, policy }: Seen): ControlView {
-  const { sources } = decide(stages, policy);
+  const { sources, tiers } = decide(stages, policy);
   const [ofJobs, ofNodes] = [grouped(stages, ({ job }) => job), grouped(stages, ({ node }) => node)];
   const reading = new Set([...sources.values()].flatMap(({ jobs }) => jobs.map(({ job }) => job)));
   return {
@@ -83,6 +107,7 @@ export function viewOf({ stages, policy }: Seen): ControlView {
     nodes: [...ofNodes]
       .map(([node, here]) => nodeView(node, { stages: here, policy }))
       .sort(byName(({ node }) => node)),
+    tiers: tiers.map(tierView).sort(byName(({ node, place }) => `${node} ${place}`)),
     idle: [...ofJobs.keys()].filter((job) => !reading.has(job)).sort(),
   };
 }
@@ -114,6 +139,17 @@ function nodeView(node: string, { stages, policy }: Seen): NodeView {
     memoryBytes: { used: used('memory'), most: set?.memory ?? null },
     producers: { used: used('producers'), most: set?.producers ?? null },
   };
+}
+
+function tierView({ node, place, quotaBytes, jobs }: TierDecision): TierView {
+  const views = jobs.map(({ job, weight, wanted, held, share }) => ({
+    job,
+    weight,
+    wanted: bounded(wanted),
+    held,
+    share: Math.floor(share),
+  }));
+  return { node, place, quotaBytes, jobs: views.sort(byName(({ job }) => job)) };
 }
 
 function rateView({ bytes, operations }: Rate): RateView {

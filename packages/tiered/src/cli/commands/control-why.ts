@@ -7,13 +7,13 @@ import { addControlRegistryOptions, type ControlRegistryOptions } from '../optio
 export function addWhyCommand(control: Command, host: CommandHost): void {
   addControlRegistryOptions(control.command('why'))
     .argument('<job>', 'the job')
-    .description('Says in words why a job gets what it gets of each source')
+    .description('Says in words why a job gets what it gets of each source, and of tiers that it shares')
     .action((job: string, options: ControlRegistryOptions) => why(host, job, options));
 }
 
 /** Says why a job gets what it gets. Fails if no stage of it is there. */
 async function why(host: CommandHost, job: string, options: ControlRegistryOptions): Promise<void> {
-  const { decide, explain, look } = await import('@tiered/control');
+  const { decide, explain, explainTiers, look } = await import('@tiered/control');
   const { nobodyIn, withControlRegistry } = await import('../shared/control-registry.js');
   await withControlRegistry(host, options, async (registry) => {
     const { stages, policy } = await look(registry);
@@ -23,7 +23,9 @@ async function why(host: CommandHost, job: string, options: ControlRegistryOptio
       const message = `There is no job ${job} in ${registry.name}; there are: ${[...jobs].sort().join(', ')}`;
       throw new TieredError('TIERED_NOT_FOUND', message);
     }
-    const sentences = explain(decide(stages, policy), job);
-    host.write(`${sentences.join('\n') || `${job} reads from no source yet.`}\n`);
+    const decision = decide(stages, policy);
+    const ofSources = explain(decision, job);
+    const sentences = ofSources.length > 0 ? ofSources : [`${job} reads from no source yet.`];
+    host.write(`${[...sentences, ...explainTiers(decision, job)].join('\n')}\n`);
   });
 }

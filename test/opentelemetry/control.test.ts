@@ -30,7 +30,9 @@ async function twoJobs() {
 it('observeControl gives a collector what a stage says and gets', async () => {
   const { meterProvider, collected } = await metered();
   const control = await twoJobs();
-  const stop = observeControl(control, { meterProvider, attributes: { rank: 0 } });
+  const tiers = { 'file:///nvme/': { held: 2, share: 3 } };
+  const observed = { shares: () => ({ ...control.shares(), tiers }), view: () => control.view() };
+  const stop = observeControl(observed, { meterProvider, attributes: { rank: 0 } });
   const own = 'rank=0 tiered.control.job=imagenet';
   const ofSource = `${own} tiered.control.source=${SOURCE}`;
   const share = control.shares().sources[SOURCE]?.bytes ?? 0;
@@ -45,6 +47,8 @@ it('observeControl gives a collector what a stage says and gets', async () => {
     'tiered.control.wanted': { [ofSource]: 0 },
     'tiered.control.used': { [ofSource]: 0 },
     'tiered.control.waits': { [ofSource]: 0 },
+    'tiered.control.tier.held': { [`${own} tiered.control.tier=file:///nvme/`]: 2 },
+    'tiered.control.tier.share': { [`${own} tiered.control.tier=file:///nvme/`]: 3 },
   });
   stop();
 });

@@ -14,6 +14,8 @@ export interface ControlShares {
   readonly id: string;
   /** By the name of the source. */
   readonly sources: Readonly<Record<string, ControlRate>>;
+  /** By the place of the tier, in bytes. Those that are shared out. */
+  readonly tiers?: Readonly<Record<string, { readonly held: number; readonly share: number }>> | undefined;
   readonly isConnected: boolean;
 }
 
@@ -58,6 +60,7 @@ interface ControlFigures {
 }
 
 const SOURCE = 'tiered.control.source';
+const TIER = 'tiered.control.tier';
 
 /** A value for each source of this stage; what has no bound has no value. */
 function perSource(
@@ -68,6 +71,11 @@ function perSource(
     const value = of(source);
     return value === undefined || value === Infinity ? [] : [[value, { [SOURCE]: source }] as const];
   });
+}
+
+/** A value for each tier that this stage shares with other jobs. */
+function perTier({ shares }: ControlFigures, of: 'held' | 'share'): readonly Measurement[] {
+  return Object.entries(shares.tiers ?? {}).map(([tier, room]) => [room[of], { [TIER]: tier }]);
 }
 
 /** The metrics of a stage. None is for each other stage, so 1,000 of them cost each no more than two. */
@@ -127,6 +135,20 @@ export const CONTROL_METRICS: readonly Metric<ControlFigures>[] = [
     unit: '1',
     description: 'The part of the time in which requests of this stage wait for its share, 0 to 1.',
     of: (figures) => perSource(figures, (source) => figures.own?.sources[source]?.waits),
+  },
+  {
+    name: 'tiered.control.tier.held',
+    kind: 'sum',
+    unit: 'By',
+    description: 'Bytes of copies that this stage has placed on a tier that jobs share.',
+    of: (figures) => perTier(figures, 'held'),
+  },
+  {
+    name: 'tiered.control.tier.share',
+    kind: 'sum',
+    unit: 'By',
+    description: 'Bytes that this stage may hold of a tier that jobs share.',
+    of: (figures) => perTier(figures, 'share'),
   },
   {
     name: 'tiered.control.stall',

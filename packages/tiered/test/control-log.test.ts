@@ -82,7 +82,7 @@ it('[U6] tells a job that starts what operators have set of it, who, and how to 
     /^job resnet: settings of operators come before its own \(revision 1, the last by ada@desk\): /,
   );
   expect(line).toMatch(
-    /: source server:\/an export: [^;]*\/s; job resnet: weight 3, priority -1; node \*: 7/,
+    /: source server:\/an export: 60 MB\/s \([^;]*\/s\); job resnet: weight 3, priority -1; node \*: 7/,
   );
   expect(line.slice(line.indexOf('To take it back'))).toBe(
     `To take it back, where the jobs meet: tiered control set --source 'server:/an export' --clear; ` +

@@ -1,4 +1,5 @@
-/* Functions of the addon that lock numbers of a file: byte ranges of one byte, of an open file description. */
+/* Functions of the addon that lock numbers of a file: byte ranges of one byte, of an open file description.
+ */
 #include "addon.h"
 #include "arguments.h"
 #include <errno.h>

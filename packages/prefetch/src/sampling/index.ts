@@ -15,6 +15,7 @@ export {
   type AccessTableOptions,
   type FrequencyTable,
 } from './access-tables.js';
+export { describedSampler, MOST_DESCRIBED, type DescribedSequence } from './described-sequence.js';
 export {
   globalBatchSampler,
   type GlobalBatchSampler,
@@ -22,6 +23,7 @@ export {
   type GlobalCheckpoint,
 } from './global-batch-sampler.js';
 export { rankSampler, type RankSamplerOptions } from './rank-sampler.js';
+export { readsToCome, type ReadsToComeOptions } from './reads-to-come.js';
 export { redistribute, type RedistributeOptions } from './redistribute.js';
 export { samplerSequence, type Sampler } from './sampler.js';
 export {

@@ -3,6 +3,7 @@ import type { Hierarchy } from '@tiered/core';
 import { addressOf, configError, SafeEmitter } from '@tiered/core/internal';
 import type { StorageDriver } from '@tiered/core/driver';
 import type { StagingBuffer } from '@tiered/prefetch';
+import type { DescribedSequence } from '@tiered/prefetch/sampling';
 import {
   assertName,
   boundRecord,
@@ -18,6 +19,7 @@ import { combined, NO_BOUND, type Rate } from './shares/rate.js';
 import { roomOf } from './shares/tier-shares.js';
 import { FollowedTiers, type TierShare } from './stage/followed-tiers.js';
 import { Followed } from './stage/followed.js';
+import { Sequences, type StageSequence } from './stage/sequences.js';
 import { StageSource } from './stage/stage-source.js';
 
 /** Milliseconds between two records of a stage. A put costs a registry about a millisecond. */
@@ -29,6 +31,8 @@ const MOST_SOURCES = 8;
 export interface ControlEvents {
   /** All stages were looked at, and their shares decided. Some twice a second. */
   decided: (event: { readonly seen: Seen; readonly decision: Decision }) => void;
+  /** Stages of this node read something else than before, or have come to another epoch: `sequencesOf`. */
+  sequencesChanged: () => void;
   /** The registry cannot be reached. The stage keeps its share, and later goes by what it can count on. */
   registryLost: (event: { readonly error: unknown }) => void;
   /** The registry can be reached again. */
@@ -84,6 +88,7 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
   readonly #sources = new Map<string, StageSource>();
   readonly #followed = new Followed();
   readonly #tiers = new FollowedTiers();
+  readonly #sequences: Sequences;
   #seen: Seen = { stages: [], policy: undefined };
   #decision: Decision = { sources: new Map(), nodes: new Map(), tiers: [] };
   #lostAt: number | undefined;
@@ -109,7 +114,8 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
   private constructor(options: CheckedOptions) {
     super();
     this.#options = options;
-    const { registry, ttlMs, clock } = options;
+    const { registry, ttlMs, clock, job, node } = options;
+    this.#sequences = new Sequences({ job, node, id: this.#id });
     this.#board = new Board({
       registry,
       id: this.#id,
@@ -167,6 +173,29 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
   }
 
   /**
+   * Has the stage say in which order it reads a dataset, so that others foresee its reads: for tiers that
+   * keep what all of them read most often. At most 4 at a time.
+   * @param dataset What is read, and the tiers that hold it: 1 to 64 letters, digits, `-` and `_`. Stages
+   * that name the same have the same samples under the same numbers, on tiers that they share.
+   * @param describe Where the stage stands; asked twice a second. Cheap.
+   * @returns Ends that.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for a name or a description that cannot be, and for more than
+   * 4 sequences.
+   */
+  followSequence(dataset: string, describe: () => DescribedSequence): () => void {
+    return this.#sequences.add(dataset, describe);
+  }
+
+  /**
+   * What the stages of this node say that they read of a dataset, this one among them: tiers that are shared
+   * are those of a machine. While the registry is lost, the others are as they were. What others say may be
+   * a lie: `readsToCome` of `@tiered/prefetch/sampling` counts in bounded time and memory. Cheap.
+   */
+  sequencesOf(dataset: string): readonly StageSequence[] {
+    return this.#sequences.of(dataset);
+  }
+
+  /**
    * Guarantees the stage what it needs to end in time, out of what the job's guarantees may take. A second
    * call replaces the first.
    * @param withinMs Milliseconds from now.
@@ -212,6 +241,7 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
     for (const source of this.#sources.values()) source.follow(NO_BOUND);
     this.#followed.clear();
     this.#tiers.clear();
+    this.#sequences.clear();
     await this.#board.leave();
   }
 
@@ -234,6 +264,7 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
       producers,
       stall,
       ...this.#tiers.look(),
+      sequences: this.#sequences.report(),
     };
   }
 
@@ -277,6 +308,7 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
     this.#followed.bound(this.#decision.nodes.get(this.#id));
     this.#tiers.bound((place) => roomOf(this.#decision.tiers, this.#id, place));
     this.emit('decided', this.view());
+    if (this.#sequences.look(seen.stages)) this.emit('sequencesChanged');
   }
 
   #lost(error: unknown): void {

@@ -17,6 +17,7 @@ export { maxMin, MOST_GUARANTEED, type BoundBy, type Claim } from './shares/max-
 export type { NodeShare } from './shares/node-shares.js';
 export type { Rate } from './shares/rate.js';
 export type { JobBoundBy } from './shares/source-shares.js';
+export type { StageSequence } from './stage/sequences.js';
 export type { Terms } from './shares/terms.js';
 export type { TierShare } from './stage/followed-tiers.js';
 export type { JobAtTier, TierDecision, TierPart } from './shares/tier-shares.js';

@@ -1,3 +1,4 @@
+import { MOST_DESCRIBED } from '@tiered/prefetch/sampling';
 import { z } from 'zod';
 
 /** Names stand in tables, files and metrics. */
@@ -62,6 +63,35 @@ const placeReport = z.object({
   wanted: amount.optional(),
 });
 
+/** Names what is read and the tiers that hold it, of which others know the same name: a hash. */
+export const datasetName = z.string().regex(/^[\w-]{1,64}$/);
+/** A stage says as many, since registries keep small records. */
+export const MOST_SEQUENCES = 4;
+
+const count = (least: number, most: number) => z.number().int().min(least).max(most);
+
+/** How the order comes about in which a stage reads a dataset, as a `DescribedSequence`. */
+const sequence = z.object({
+  dataset: datasetName,
+  sampler: z.enum(['rank', 'torch']),
+  first: count(0, MOST_DESCRIBED.samples),
+  samples: count(0, MOST_DESCRIBED.samples),
+  seed: count(0, Number.MAX_SAFE_INTEGER),
+  epochs: count(1, MOST_DESCRIBED.epochs),
+  epoch: count(0, MOST_DESCRIBED.epochs),
+  workers: count(1, MOST_DESCRIBED.workers),
+  worker: count(0, MOST_DESCRIBED.workers - 1),
+  batchSize: count(1, MOST_DESCRIBED.batchSize),
+  dropLast: z.boolean(),
+});
+
+/** One that cannot be, or that a later version knows, is left out: its stage is a stage all the same. */
+const sequences = z
+  .array(sequence.nullable().catch(null))
+  .max(MOST_SEQUENCES)
+  .catch([])
+  .transform((list) => list.filter((one) => one !== null));
+
 /**
  * What a stage says of itself: a few hundred bytes, which hold no keys. It holds no times either, since
  * clocks of machines differ.
@@ -84,6 +114,8 @@ export const stageRecord = z.object({
   tiers: z.record(name, use),
   /** By the place of the tier. */
   places: z.record(name, placeReport).optional(),
+  /** What it reads, as far as its seed says. */
+  sequences: sequences.optional(),
 });
 
 /** What operators have set. The one with the highest revision holds. */
@@ -112,6 +144,8 @@ export type TermsRecord = z.infer<typeof termsRecord>;
 export type SourceReport = z.infer<typeof sourceReport>;
 /** What a stage says of a tier that others may fill too. */
 export type PlaceReport = z.infer<typeof placeReport>;
+/** What a stage says of a dataset that it reads. */
+export type SequenceReport = z.infer<typeof sequence>;
 /** What a stage says of itself. */
 export type StageRecord = z.infer<typeof stageRecord>;
 /** What operators have set. */

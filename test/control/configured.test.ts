@@ -112,6 +112,33 @@ describe('jobs that a configuration names', () => {
     expect(own()?.tiers['memory']).toMatchObject({ used: OBJECTS * BYTES });
   });
 
+  it('[U11] tell each other in which order their loaders read, where disks follow plans', async () => {
+    const { sources, registry } = await place('data');
+    const [source = ''] = sources;
+    const tiers = [`${source}-tier:8MiB`];
+    const of = async (job: string, seed: number) => {
+      const placement = { policy: 'planFollower' } as const;
+      const dataset = await opened({ source, tiers, placement, control: { job, registry } });
+      const format = rawRecords({ recordBytes: BYTES });
+      const options = { format, batchSize: 4, epochs: 3, seed, rank: 0, ranks: 2, clairvoyant: true };
+      return { dataset, loader: await dataset.loader(options) };
+    };
+    const [one, two] = [await of('a', 1), await of('b', 2)];
+    const control = controlOf(one.dataset);
+    const said = () => control.view().seen.stages.flatMap(({ sequences = [] }) => sequences);
+    await until(control, () => said().length === 2);
+    const dataset = said()[0]?.dataset ?? '';
+    const sequences = control.sequencesOf(dataset).map(({ job, sequence }) => [job, sequence.seed]);
+    expect(sequences.sort()).toEqual([
+      ['a', 1],
+      ['b', 2],
+    ]);
+    expect(said().every((one) => one.samples === OBJECTS && one.workers === 2)).toBe(true);
+    await two.loader.close();
+    await until(control, () => said().length === 1);
+    await one.loader.close();
+  });
+
   it('[U9] take what other workers of a cluster give from no share', async () => {
     const { sources, registry } = await place('data');
     const [source = ''] = sources;

@@ -174,13 +174,12 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
 
   /**
    * Has the stage say in which order it reads a dataset, so that others foresee its reads: for tiers that
-   * keep what all of them read most often. At most 4 at a time.
+   * keep what all of them read most often. Of more than 4 at a time, the first 4 are said.
    * @param dataset What is read, and the tiers that hold it: 1 to 64 letters, digits, `-` and `_`. Stages
    * that name the same have the same samples under the same numbers, on tiers that they share.
    * @param describe Where the stage stands; asked twice a second. Cheap.
    * @returns Ends that.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for a name or a description that cannot be, and for more than
-   * 4 sequences.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for a name or a description that cannot be.
    */
   followSequence(dataset: string, describe: () => DescribedSequence): () => void {
     return this.#sequences.add(dataset, describe);

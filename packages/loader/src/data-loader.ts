@@ -113,7 +113,14 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
     const blocks = blocksOf(planner);
     this.#clairvoyant =
       clairvoyant &&
-      new Clairvoyant({ ...clairvoyant, parts, job, signal: this.#ending.signal, clock: this.#clock });
+      new Clairvoyant({
+        ...clairvoyant,
+        parts,
+        job,
+        epoch: () => this.#position.epoch,
+        signal: this.#ending.signal,
+        clock: this.#clock,
+      });
     const requests = this.#clairvoyant?.whenPlanned(blocks) ?? blocks;
     this.#prefetcher = new Prefetcher(originOf(parts), requests, { ...prefetch, signal });
     const making = makingOf(parts, options, checked);

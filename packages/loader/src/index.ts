@@ -17,7 +17,9 @@ export {
   type SampleContext,
   type Transform,
 } from './batches/functions.js';
-export { type Clairvoyance, type ClairvoyantOptions } from './clairvoyance.js';
+export { type Clairvoyance, type ClairvoyantOptions, type Together } from './clairvoyance.js';
+export { type Readers } from './company.js';
+export { type Evict } from './exchange.js';
 export { type PlanUser } from './plan-of-ranks.js';
 export { DataLoader } from './data-loader.js';
 export { DerivedDriver, type DerivedDriverOptions } from './derived-driver.js';

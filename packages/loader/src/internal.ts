@@ -4,3 +4,4 @@
 export { limitsOf } from './observe/limit.js';
 export { reportOf } from './observe/report.js';
 export { followPlan, planOfRanks, type RankPlan } from './plan-of-ranks.js';
+export { sharedName } from './reading/described-job.js';

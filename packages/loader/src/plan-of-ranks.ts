@@ -1,6 +1,7 @@
 import type { Clock, Hierarchy } from '@tiered/core';
 import { loadChecksum } from '@tiered/core/internal';
 import { placeInOrder, type FillCounts, type PlanFollower } from '@tiered/tiering';
+import { exchange, type ExchangeOptions } from './exchange.js';
 import { fillOrder, roomsOf, sharedPlan, SharedReads, UNPLANNED, type PlanRoom } from '@tiered/tiering/plans';
 
 /** Milliseconds to wait for the other ranks before the training begins without them. */
@@ -34,6 +35,11 @@ export interface RankPlan {
    * before they are there comes from the source.
    */
   readonly announce?: (() => Promise<void>) | undefined;
+  /**
+   * The copies on a level that have no place there, those first that are worth least. They leave where what
+   * is planned finds no room. Default: copies stay where they are.
+   */
+  readonly leaving?: ((level: number) => readonly number[]) | undefined;
 }
 
 /** What the plan of all ranks is made from. */
@@ -113,6 +119,8 @@ export interface FollowOptions {
   readonly policy: PlanFollower;
   /** Ends the wait for other ranks, and the filling. */
   readonly signal: AbortSignal;
+  /** Has copies leave that the plan has no place for. Default: they stay where they are. */
+  readonly exchanging?: Pick<ExchangeOptions, 'evict' | 'clock'> | undefined;
   /** Told how far the filling is. Default: nobody. */
   readonly onProgress?: ((filled: FillCounts) => void) | undefined;
 }
@@ -124,17 +132,32 @@ export interface FollowOptions {
  */
 export async function followPlan(
   hierarchy: Hierarchy,
-  { plan, first, announce }: RankPlan,
-  { policy, signal, onProgress }: FollowOptions,
+  ranked: RankPlan,
+  options: FollowOptions,
 ): Promise<{ readonly filling: Promise<FillCounts> }> {
   const { namespace } = hierarchy;
-  policy.follow({ plan, sampleOf: (key) => namespace.find(key) });
-  await announce?.();
+  options.policy.follow({ plan: ranked.plan, sampleOf: (key) => namespace.find(key) });
+  await ranked.announce?.();
+  return { filling: filled(hierarchy, ranked, options) };
+}
+
+async function filled(hierarchy: Hierarchy, ranked: RankPlan, options: FollowOptions): Promise<FillCounts> {
+  const { namespace } = hierarchy;
+  const { signal, onProgress, exchanging } = options;
+  const { plan, first, leaving } = ranked;
   const order = fillOrder({ plan, first });
   const keys = function* () {
     for (const id of order) yield namespace.keyOf(id);
   };
-  return { filling: placeInOrder(hierarchy, keys(), { signal, onProgress }) };
+  const counts = await placeInOrder(hierarchy, keys(), { signal, onProgress });
+  if (exchanging === undefined || leaving === undefined) return counts;
+  for (const { level } of hierarchy.tiers) {
+    const missing = fillOrder({ plan, first, level }).filter(
+      (id) => namespace.levelOf(id) >= hierarchy.tiers.length,
+    );
+    await exchange(hierarchy, { missing, leaves: leaving(level) }, { ...exchanging, signal });
+  }
+  return counts;
 }
 
 /** The same on all ranks whose plans are the same. */

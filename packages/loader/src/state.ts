@@ -1,5 +1,6 @@
 import { configError } from '@tiered/core/internal';
-import { createHash } from 'node:crypto';
+import type { SampleSet } from '@tiered/formats';
+import { createHash, type Hash } from 'node:crypto';
 import type { EpochOrder } from './order/epoch-order.js';
 import type { Parts } from './order/parts.js';
 
@@ -24,11 +25,16 @@ export interface LoaderState {
 export function orderHash({ identity }: EpochOrder, { list }: Parts): string {
   const hash = createHash('sha256').update(JSON.stringify(identity));
   for (const { samples, only } of list) {
-    hash.update(JSON.stringify([samples.format.name, samples.records, samples.samples, samples.bytes]));
-    for (const key of samples.keys) hash.update(key).update('\0');
+    hashSamples(hash, samples);
     if (only !== undefined) hash.update(only);
   }
   return hash.digest('hex').slice(0, 16);
+}
+
+/** Adds what the numbers of samples mean. O(objects). */
+export function hashSamples(hash: Hash, { format, records, samples, bytes, keys }: SampleSet): void {
+  hash.update(JSON.stringify([format.name, records, samples, bytes]));
+  for (const key of keys) hash.update(key).update('\0');
 }
 
 /**

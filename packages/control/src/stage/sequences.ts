@@ -39,17 +39,15 @@ export class Sequences {
     if (!datasetName.safeParse(dataset).success)
       throw configError('dataset', '1 to 64 letters, digits, "-" and "_"', dataset);
     describedSampler(describe());
-    if (this.#followed.size === MOST_SEQUENCES)
-      throw configError('sequence', `at most ${MOST_SEQUENCES} of them`, dataset);
     const say = () => ({ ...describe(), dataset });
     this.#followed.add(say);
     return () => void this.#followed.delete(say);
   }
 
-  /** What the stage says now. Undefined for nothing, as of a stage that knows of no sequences. */
+  /** What the stage says now: the first ones. Undefined for nothing, as of a stage that knows of none. */
   report(): SequenceReport[] | undefined {
     if (this.#followed.size === 0) return undefined;
-    return [...this.#followed].map((say) => say());
+    return [...this.#followed].slice(0, MOST_SEQUENCES).map((say) => say());
   }
 
   /** Says nothing any more. */

@@ -44,8 +44,13 @@ export function isRam({ fields }: Pick<ExaminedLevel, 'fields'>): boolean {
 }
 
 /** The policy of the placement, if it is one of this SDK. */
-export function policyOf({ placement }: Pick<HierarchyOptions, 'placement'>): PlacementPolicy | undefined {
-  return placement instanceof PlacementHandler ? placement.policy : undefined;
+export function policyOf(options: Pick<HierarchyOptions, 'placement'>): PlacementPolicy | undefined {
+  return handlerOf(options)?.policy;
+}
+
+/** The placement, if it is one of this SDK. */
+export function handlerOf({ placement }: Pick<HierarchyOptions, 'placement'>): PlacementHandler | undefined {
+  return placement instanceof PlacementHandler ? placement : undefined;
 }
 
 /** The mappings of the levels in a configuration, the source first. */

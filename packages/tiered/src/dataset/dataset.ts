@@ -13,7 +13,7 @@ import {
   type PrefetcherOptions,
 } from '@tiered/prefetch';
 import { adaptiveAutotuner } from '@tiered/prefetch/autotuner';
-import type { PlacementPolicy } from '@tiered/tiering';
+import type { PlacementHandler } from '@tiered/tiering';
 import { closeAll } from '../closing.js';
 import type { ClusterWorker } from '../cluster/cluster-worker.js';
 import type { ControlStage } from '../control/control-stage.js';
@@ -71,8 +71,8 @@ interface DatasetParts {
   readonly worker?: ClusterWorker | undefined;
   /** Belongs to the dataset. Default: it shares nothing with other jobs. */
   readonly stage?: ControlStage | undefined;
-  /** Of the placement, if there is one. */
-  readonly policy?: PlacementPolicy | undefined;
+  /** Of the hierarchy, if it has one of this SDK. */
+  readonly placement?: PlacementHandler | undefined;
   /** Where it is shown how far long work is. Default: nowhere. */
   readonly progress?: Terminal | undefined;
 }
@@ -90,7 +90,7 @@ export class Dataset implements AsyncDisposable {
   readonly #settings: PrefetcherConfig;
   /** Not held: a training may make one for each validation, and those that ended free their memory. */
   readonly #made = new Set<WeakRef<{ close(): Promise<void> }>>();
-  readonly #policy: PlacementPolicy | undefined;
+  readonly #placement: PlacementHandler | undefined;
   readonly #worker: ClusterWorker | undefined;
   readonly #stage: ControlStage | undefined;
   readonly #progress: Terminal | undefined;
@@ -100,14 +100,14 @@ export class Dataset implements AsyncDisposable {
   private constructor(
     hierarchy: Hierarchy,
     keys: readonly string[],
-    { clock, prefetcher, worker, stage, policy, progress }: DatasetParts,
+    { clock, prefetcher, worker, stage, placement, progress }: DatasetParts,
   ) {
     this.hierarchy = hierarchy;
     this.keys = keys;
     this.#clock = clock;
     this.#progress = progress;
     this.#settings = prefetcher;
-    this.#policy = policy;
+    this.#placement = placement;
     this.#worker = worker;
     this.#stage = stage;
   }
@@ -191,7 +191,7 @@ export class Dataset implements AsyncDisposable {
     const loader = await loaderOf<S, T, C>(
       {
         hierarchy: this.hierarchy,
-        policy: this.#policy,
+        placement: this.#placement,
         cluster: this.cluster,
         stage: this.#stage,
         clock: this.#clock,

@@ -1,8 +1,8 @@
 import type { Clock, Hierarchy } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { formatOf, openSamples, type OpenSamplesOptions, type SampleFormat } from '@tiered/formats';
-import { DataLoader, type ClairvoyantOptions, type DataLoaderOptions } from '@tiered/loader';
-import { isPlanFollower, type PlacementPolicy } from '@tiered/tiering';
+import { DataLoader, type ClairvoyantOptions, type DataLoaderOptions, type Evict } from '@tiered/loader';
+import { isPlanFollower, type PlacementHandler } from '@tiered/tiering';
 import type { ControlStage } from '../control/control-stage.js';
 import { assertKnown, type OptionNames } from './known-options.js';
 import { ProgressBar, type Terminal } from '../progress.js';
@@ -19,9 +19,10 @@ export interface LoaderOptions<S = unknown, T = S, C = readonly T[]>
   readonly format: SampleFormat<S> | string;
   /**
    * `true` has the tiers keep what this rank reads most often until the end of the training, and fills them
-   * ahead of the reads. In a cluster, all ranks have one plan, which `savedMs` does not go with. The dataset
-   * is then opened with `placement: { policy: 'planFollower' }`. Default: false, and objects are placed as
-   * they are read.
+   * ahead of the reads. In a cluster, all ranks have one plan, which `savedMs` does not go with. With
+   * `control`, loaders of this machine that read the same samples through the same disks have one plan for
+   * these, which keeps what all of them together read most often. The dataset is then opened with
+   * `placement: { policy: 'planFollower' }`. Default: false, and objects are placed as they are read.
    */
   readonly clairvoyant?: boolean | Pick<ClairvoyantOptions, 'savedMs'> | undefined;
 }
@@ -58,7 +59,7 @@ const LOADER_OPTIONS: OptionNames<LoaderOptions> = {
 /** What a loader is made of, beside its options. */
 interface LoaderParts {
   readonly hierarchy: Hierarchy;
-  readonly policy: PlacementPolicy | undefined;
+  readonly placement: PlacementHandler | undefined;
   readonly cluster: ClairvoyantOptions['cluster'];
   /** Follows what is read ahead, if this is a stage of a job. */
   readonly stage: ControlStage | undefined;
@@ -69,13 +70,13 @@ interface LoaderParts {
 
 /** Finds the samples of a hierarchy, and makes a loader of them. */
 export async function loaderOf<S, T, C>(
-  { hierarchy, policy, cluster, stage, clock, progress }: LoaderParts,
+  { hierarchy, stage, clock, progress, ...parts }: LoaderParts,
   options: LoaderOptions<S, T, C>,
 ): Promise<DataLoader<S, T, C>> {
   assertKnown('loader', options, LOADER_OPTIONS);
   const { format: given, clairvoyant = false, filter, indexes, concurrency, onProgress, ...rest } = options;
   const { onDamage, mostDamaged, onSkipped, signal } = rest;
-  const plan = clairvoyant === false ? undefined : clairvoyantWith({ policy, cluster }, clairvoyant);
+  const plan = clairvoyant === false ? undefined : clairvoyantWith({ ...parts, stage }, clairvoyant);
   const format = typeof given === 'string' ? ((await formatOf(given)) as SampleFormat<S>) : given;
   const bar = progress && new ProgressBar(progress, clock, 'finding samples in objects');
   const samples = await openSamples(hierarchy, {
@@ -92,12 +93,16 @@ export async function loaderOf<S, T, C>(
 }
 
 function clairvoyantWith(
-  { policy, cluster }: Pick<LoaderParts, 'policy' | 'cluster'>,
+  { placement, cluster, stage }: Pick<LoaderParts, 'placement' | 'cluster' | 'stage'>,
   clairvoyant: true | Pick<ClairvoyantOptions, 'savedMs'>,
 ): ClairvoyantOptions {
-  if (policy === undefined || !isPlanFollower(policy)) {
+  const policy = placement?.policy;
+  if (placement === undefined || policy === undefined || !isPlanFollower(policy)) {
     const needed = 'a dataset that was opened with tiers, and with placement: { policy: "planFollower" }';
     throw configError('clairvoyant', needed, policy?.name);
   }
-  return { policy, cluster, ...(clairvoyant !== true && clairvoyant) };
+  const readers = stage?.control;
+  const evict: Evict = (key, options) => placement.evict(key, options);
+  const together = readers && { readers, evict };
+  return { policy, cluster, together, ...(clairvoyant !== true && clairvoyant) };
 }

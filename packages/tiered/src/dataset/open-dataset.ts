@@ -3,7 +3,7 @@ import { isTieredError, systemClock, type Clock, type OperationOptions } from '@
 import { configError, definedOf } from '@tiered/core/internal';
 import { closeAll, type Closable } from '../closing.js';
 import { ClusterWorker } from '../cluster/cluster-worker.js';
-import { policyOf } from '../configuration/levels.js';
+import { handlerOf } from '../configuration/levels.js';
 import { ControlStage } from '../control/control-stage.js';
 import { ListingProgress, type Terminal } from '../progress.js';
 import { Dataset } from './dataset.js';
@@ -112,7 +112,7 @@ async function opened(
       worker,
       stage,
       prefetcher: config.prefetcher,
-      policy: policyOf(config.hierarchy),
+      placement: handlerOf(config.hierarchy),
       progress: progress === false ? undefined : progress,
     });
     if (config.monitor !== undefined) await dataset.monitorAt(config.monitor);

@@ -4,11 +4,12 @@ import { placeInOrder } from '@tiered/tiering';
 /** Objects that are exchanged at a time: as many leave for nothing if the others do not come. */
 const EXCHANGED = 16;
 /**
- * Between two looks whether a tier has the room, and the most looks: room that a copy of another process had
- * is seen when the index of the tier is looked at, once a second.
+ * Between two looks whether a tier has the room, and the most looks at which nothing comes, 10 s: room that a
+ * copy of another process had is seen when the index of the tier is looked at, once a second, or later on a
+ * busy machine.
  */
 const LOOK_MS = 100;
-const MOST_LOOKS = 30;
+const MOST_LOOKS = 100;
 
 /** Deletes a copy, as `PlacementHandler.evict` does. Resolves to whether there was one. */
 export type Evict = (key: string, options: OperationOptions) => Promise<boolean>;
@@ -64,6 +65,7 @@ async function bring(
     const keys = before.map((id) => namespace.keyOf(id));
     await placeInOrder(hierarchy, keys, { signal });
     const now = missing();
+    if (now.length < before.length) looks = 0;
     if (now.length > 0) await clock.sleep(LOOK_MS, signal, { background: true });
     before = now;
   }

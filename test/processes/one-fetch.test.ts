@@ -1,39 +1,19 @@
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { describeNative } from '../../packages/native/test/helpers.js';
-import { Child } from './child.js';
+import type { Child } from './child.js';
 import { makeDataset } from './dataset.js';
 import { sourceOf, type Place } from './place.js';
-import { programOf } from './program.js';
+import { tierProcesses } from './tier-processes.js';
 
 const PROCESSES = 3;
 
-let program: string;
-let directory: string;
-let children: Child[];
-
-beforeAll(async () => {
-  const built = fs.mkdtempSync(path.join(os.tmpdir(), 'tiered-program-'));
-  program = await programOf('use-tier', built);
-  return () => fs.rmSync(built, { recursive: true, force: true });
-});
-
-beforeEach(() => {
-  directory = fs.mkdtempSync(path.join(os.tmpdir(), 'tiered-one-fetch-'));
-  children = [];
-});
-
-afterEach(async () => {
-  await Promise.all(children.map((child) => child.kill()));
-  fs.rmSync(directory, { recursive: true, force: true });
-});
+const processes = tierProcesses();
 
 /** Processes that share the tier, and know it. Each has placed an object of its own. */
 async function begin(place: Place, keys: readonly string[]): Promise<Child[]> {
-  for (let i = 0; i < PROCESSES; i++) children.push(new Child(program, place));
-  await Promise.all(children.map(({ started }) => started));
+  const children = await Promise.all(Array.from({ length: PROCESSES }, () => processes.begin(place)));
   await Promise.all(children.map((child, i) => child.ask({ ask: 'place', key: keys[i] ?? '' })));
   return children;
 }
@@ -45,10 +25,15 @@ describeNative('processes that fill one tier', () => {
   it.each(['files', 'packed'] as const)(
     '[F1] processes that read the same objects in the same order have each fetched once, in %s',
     async (layout) => {
-      const place: Place = { directory, quota: 64 * 2 ** 20, policy: 'firstFit', layout };
+      const place: Place = {
+        directory: processes.directory,
+        quota: 64 * 2 ** 20,
+        policy: 'firstFit',
+        layout,
+      };
       // Of one chunk of 16 KiB, two and three.
       const keys = makeDataset(place, 200, 48 * 1024);
-      await begin(place, keys);
+      const children = await begin(place, keys);
       const answers = await Promise.all(children.map((child) => child.ask({ ask: 'read', keys })));
       expect(answers.map(({ wrong }) => wrong)).toEqual(children.map(() => []));
       expect(answers.reduce((sum, { brought }) => sum + brought, 0)).toBe(bytesOf(place, keys));
@@ -56,7 +41,7 @@ describeNative('processes that fill one tier', () => {
   );
 
   it('[F1] [T3] a process that is killed or stopped while others wait for what it fetches keeps nobody', async () => {
-    const place: Place = { directory, quota: 64 * 2 ** 20, policy: 'firstFit' };
+    const place: Place = { directory: processes.directory, quota: 64 * 2 ** 20, policy: 'firstFit' };
     const keys = makeDataset(place, 400, 48 * 1024);
     const [killed, stopped, last] = await begin(place, keys);
     if (killed === undefined || stopped === undefined || last === undefined) throw new Error('too few');

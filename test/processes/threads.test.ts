@@ -1,45 +1,20 @@
 import { Random } from '@tiered/core';
 import fs from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
-import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { Child, type ChildOptions, type Fault } from './child.js';
+import { expect, it } from 'vitest';
+import type { ChildOptions, Fault } from './child.js';
 import { makeDataset } from './dataset.js';
 import { bytesOnDisk } from './disk.js';
 import { openIndexOf } from './index-of.js';
 import { membersOf, tierOf, type Place } from './place.js';
-import { programOf } from './program.js';
 import { expectSoundIndex } from './sound.js';
+import { tierProcesses } from './tier-processes.js';
 
 const SHARING = 3;
 const KILLS = 6;
 
-let program: string;
-let directory: string;
-let children: Child[];
+const processes = tierProcesses();
 
-beforeAll(async () => {
-  const built = fs.mkdtempSync(path.join(os.tmpdir(), 'tiered-program-'));
-  program = await programOf('use-tier', built);
-  return () => fs.rmSync(built, { recursive: true, force: true });
-});
-
-beforeEach(() => {
-  directory = fs.mkdtempSync(path.join(os.tmpdir(), 'tiered-threads-'));
-  children = [];
-});
-
-afterEach(async () => {
-  await Promise.all(children.map((child) => child.kill()));
-  fs.rmSync(directory, { recursive: true, force: true });
-});
-
-async function begin(place: Place, as: ChildOptions['as']): Promise<Child> {
-  const child = new Child(program, place, { as });
-  children.push(child);
-  await child.started;
-  return child;
-}
+const begin = (place: Place, as: ChildOptions['as']) => processes.begin(place, { as });
 
 /** What another one evicted is missing until it is looked at what others did. */
 const isEvicted = ({ operation, code }: Fault) => operation.startsWith('read') && code === 'TIERED_NOT_FOUND';
@@ -49,7 +24,7 @@ const kinds = ['thread', 'clusterWorker'] as const;
 it.each(kinds)(
   '[T3] [R1] each %s has a hierarchy of its own over one tier, and they serve each other',
   async (as) => {
-    const place: Place = { directory, quota: 4_000_000, policy: 'firstFit' };
+    const place: Place = { directory: processes.directory, quota: 4_000_000, policy: 'firstFit' };
     const keys = makeDataset(place, 30, 60_000);
     const sharing = await Promise.all(Array.from({ length: SHARING }, () => begin(place, as)));
     const inIndex = () =>
@@ -82,7 +57,7 @@ it.each(kinds)(
 it.each(kinds)(
   '[T3] [T4] [R1] [Q1] a %s that is ended in the middle of whatever it does leaves nothing wrong to the others, nor over the quota',
   async (as) => {
-    const place: Place = { directory, quota: 2_000_000, policy: 'lru' };
+    const place: Place = { directory: processes.directory, quota: 2_000_000, policy: 'lru' };
     const keys = makeDataset(place, 60, 100_000);
     const random = new Random(1);
     let sharing = await Promise.all(Array.from({ length: SHARING }, () => begin(place, as)));
@@ -96,11 +71,11 @@ it.each(kinds)(
       expect(bytesOnDisk(tierOf(place))).toBeLessThanOrEqual(place.quota);
     }
     for (const one of sharing) await one.hears('reads');
-    for (const child of children) {
+    for (const child of processes.all) {
       expect(child.said.filter(({ say }) => say === 'wrong')).toEqual([]);
       expect(child.faults.filter((fault) => !isEvicted(fault))).toEqual([]);
     }
-    await Promise.all(children.map((child) => child.kill()));
+    await Promise.all(processes.all.map((child) => child.kill()));
     const last = await begin(place, as);
     expect((await last.ask({ ask: 'read', keys })).wrong).toEqual([]);
     await last.ask({ ask: 'close' });

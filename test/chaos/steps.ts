@@ -71,6 +71,18 @@ const PROCESSES = 3;
 
 const who = fc.nat(PROCESSES - 1);
 export const key = fc.constantFrom(...KEYS);
+/** Another state of the registry: twice as often that it is there as any other. */
+export const registryStep = fc.record({
+  do: fc.constant('registry' as const),
+  state: fc.constantFrom(
+    'there' as const,
+    'there' as const,
+    'lost' as const,
+    'mute' as const,
+    'forget' as const,
+  ),
+});
+
 export const seed = fc.nat(2 ** 31 - 1);
 export const size = fc.oneof(
   fc.nat(LARGEST),

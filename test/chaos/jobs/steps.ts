@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { seed } from '../steps.js';
+import { registryStep, seed } from '../steps.js';
 
 /** How a stage of a job is begun. */
 export interface StageStart {
@@ -98,16 +98,7 @@ const step: fc.Arbitrary<JobStep> = fc.oneof(
     weight: 5,
   },
   {
-    arbitrary: fc.record({
-      do: fc.constant('registry' as const),
-      state: fc.constantFrom(
-        'there' as const,
-        'there' as const,
-        'lost' as const,
-        'mute' as const,
-        'forget' as const,
-      ),
-    }),
+    arbitrary: registryStep,
     weight: 4,
   },
   {

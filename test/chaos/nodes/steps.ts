@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { key, read, seed, size, start, type ReadStep, type Start } from '../steps.js';
+import { key, read, registryStep, seed, size, start, type ReadStep, type Start } from '../steps.js';
 import { KEYS, type Key } from '../simulated/dataset.js';
 
 /** How a node is begun. */
@@ -102,16 +102,7 @@ const ofNetwork = fc.oneof(
     do: fc.constant('weather' as const),
     weather,
   }),
-  fc.record({
-    do: fc.constant('registry' as const),
-    state: fc.constantFrom(
-      'there' as const,
-      'there' as const,
-      'lost' as const,
-      'mute' as const,
-      'forget' as const,
-    ),
-  }),
+  registryStep,
 );
 
 const nodeRead = fc.tuple(read, who).map(([usual, who]) => ({ ...usual, who }));

@@ -19,7 +19,7 @@ export interface JobTask {
   readonly control?: JobControl | undefined;
 }
 
-/** Where jobs meet: a file, or a bucket of NATS. */
+/** The meeting place of jobs: a file, or a bucket of NATS. */
 export type JobRegistry = { readonly path: string } | { readonly servers: string; readonly name: string };
 
 /** How a job shares the source. */

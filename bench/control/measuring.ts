@@ -2,7 +2,7 @@ import { systemClock } from '@tiered/core';
 import { OBJECT_BYTES, OBJECTS, type Case, type JobOf, type Sharing } from './cases.js';
 import type { Job, JobCounts, JobRegistry } from './job.js';
 
-/** What runs are made on: one machine, or several. */
+/** The machines of a run: one, or several. */
 export interface Machine {
   /** Where the jobs of a run meet, which has this number. */
   readonly registry: (run: number) => JobRegistry;

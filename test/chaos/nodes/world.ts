@@ -177,8 +177,8 @@ export class NodesWorld {
     const onBytes = (bytes: number) => (this.#figures.bytesChecked += bytes);
     for (const { key } of step.reads) this.#allowedBytes += BYTES_OF_READ * this.#dataset.largest(key);
     const began = this.#clock.now();
-    const reading = new Reading(life, known, this.#dataset, onBytes).make(step).then(() => {
-      const ms = this.#clock.now() - began;
+    const reading = new Reading(life, known, this.#dataset, onBytes).make(step).then((endedAt) => {
+      const ms = endedAt - began;
       // Of a node that was killed nobody waits for a read, though its abort still comes.
       if (!node.isRunning) return;
       // What its tiers and the source do takes longer, and is no matter of nodes.

@@ -32,20 +32,32 @@ export class Reading {
     this.#onBytes = onBytes;
   }
 
-  /** Makes the reads of a step; resolves when all have ended and were looked at. */
-  async make(step: ReadStep): Promise<void> {
-    if (step.abortAfter === undefined) return this.#all(step, undefined);
-    const abort = new AbortController();
-    let isOver = false;
-    const all = this.#all(step, abort.signal).finally(() => (isOver = true));
-    const aborting = this.#life.clock.sleep(step.abortAfter).then(async () => {
-      abort.abort(new Error('enough'));
-      // Into memory of the caller's a driver may be writing still.
-      if (step.how !== 'read' && step.how !== 'handle') return;
-      for (let turns = 0; turns < 5; turns++) await ticked();
-      if (!isOver && this.#life.isRunning) throw new Finding('late abort', 'a read went on after its abort');
-    });
-    await Promise.all([all, aborting]);
+  /**
+   * Makes the reads of a step; resolves when all have ended and were looked at, to when the last of them
+   * ended. What comes after it waits for turns of the event loop, while the clock may be far ahead.
+   */
+  async make(step: ReadStep): Promise<number> {
+    const { clock } = this.#life;
+    const abort = step.abortAfter === undefined ? undefined : new AbortController();
+    let endedAt: number | undefined;
+    const all = this.#all(step, abort?.signal).then(() => (endedAt = clock.now()));
+    const aborting = abort === undefined ? undefined : this.#abort(step, abort, () => endedAt !== undefined);
+    const [at] = await Promise.all([all, aborting]);
+    return at;
+  }
+
+  /** Aborts the reads of a step after a while, and looks whether they end then. */
+  async #abort(
+    { how, abortAfter = 0 }: ReadStep,
+    abort: AbortController,
+    isOver: () => boolean,
+  ): Promise<void> {
+    await this.#life.clock.sleep(abortAfter);
+    abort.abort(new Error('enough'));
+    // Into memory of the caller's a driver may be writing still.
+    if (how !== 'read' && how !== 'handle') return;
+    for (let turns = 0; turns < 5; turns++) await ticked();
+    if (!isOver() && this.#life.isRunning) throw new Finding('late abort', 'a read went on after its abort');
   }
 
   async #all({ how, reads, transfer }: ReadStep, signal: AbortSignal | undefined): Promise<void> {

@@ -38,7 +38,7 @@ export class UnderWay {
   }
 
   /** Something begins that is over when the promise is. */
-  begin(doer: Doer, what: string, work: Promise<void>): void {
+  begin(doer: Doer, what: string, work: Promise<unknown>): void {
     const one = { doer, what };
     this.#all.add(one);
     work

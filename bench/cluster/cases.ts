@@ -14,6 +14,8 @@ export interface Case {
   /** One of so many parts of the data is what the RAM of a node has room for. */
   readonly parts: number;
   readonly epochs: number;
+  /** Reads that each node makes before anything is measured: until then its code is compiled. */
+  readonly warmReads: number;
 }
 
 const KIB = 2 ** 10;
@@ -22,14 +24,14 @@ const MIB = 2 ** 20;
 function smallObjects(quick: boolean): Dataset {
   return {
     ...{ name: 'objects of 100 KB', bucket: 'objects' },
-    ...{ objects: quick ? 480 : 1200, bytes: 100_000, piece: 100_000, connections: 16 },
+    ...{ objects: quick ? 480 : 4800, bytes: 100_000, piece: 100_000, connections: 16 },
   };
 }
 
 function shards(quick: boolean): Dataset {
   return {
     ...{ name: 'shards of 16 MiB', bucket: 'shards' },
-    ...{ objects: quick ? 4 : 8, bytes: 16 * MIB, piece: 256 * KIB, connections: 4 },
+    ...{ objects: quick ? 4 : 32, bytes: 16 * MIB, piece: 256 * KIB, connections: 4 },
   };
 }
 
@@ -38,7 +40,13 @@ export function casesOf(quick: boolean): readonly (readonly [Dataset, readonly C
   const of = (
     dataset: Dataset,
     rooms: readonly (readonly [nodes: number, parts: number, epochs: number])[],
-  ) => [dataset, rooms.map(([nodes, parts, epochs]) => ({ dataset, nodes, parts, epochs }))] as const;
+  ) => {
+    const warmReads = quick ? 0 : 10_000;
+    return [
+      dataset,
+      rooms.map(([nodes, parts, epochs]) => ({ dataset, nodes, parts, epochs, warmReads })),
+    ] as const;
+  };
   const [small, large] = [smallObjects(quick), shards(quick)];
   return quick
     ? [of(small, [[3, 3, 2]]), of(large, [[2, 2, 2]])]
@@ -60,6 +68,12 @@ export function casesOf(quick: boolean): readonly (readonly [Dataset, readonly C
 /** Bytes of RAM of a node. */
 export function quotaOf({ dataset, parts }: Case): number {
   return Math.ceil(bytesOf(dataset) / parts);
+}
+
+/** Epochs of all nodes until each has read as much as it has to be warm. */
+export function warmEpochsOf({ dataset, nodes, warmReads }: Case): number {
+  const reads = (dataset.objects * dataset.bytes) / dataset.piece;
+  return Math.max(2, Math.ceil((warmReads * nodes) / reads));
 }
 
 /** The part of the data that has no place in all RAM together. */

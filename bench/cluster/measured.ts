@@ -1,5 +1,5 @@
 import type { Row } from '../lib/bench.js';
-import type { Case } from './cases.js';
+import { warmEpochsOf, type Case } from './cases.js';
 import { fastRow } from './figures.js';
 import type { Kept, Node } from './node.js';
 import type { Measured } from './predicted.js';
@@ -7,9 +7,13 @@ import { BY_PLAN, RENDEZVOUS, SOURCE_ONLY, train, type ClusterEpoch, type Traini
 
 const MB = 1e6;
 
-/** What the simulator needs to know of so many nodes, which have done everything once before. */
+/**
+ * What the simulator needs to know of so many nodes, which have read in all ways before: a training reads
+ * millions of samples, so what compiling costs is no part of it.
+ */
 export async function measure(training: Training, one: Case, rows: Row[]): Promise<Measured> {
-  await train(training, { ...one, epochs: 2 }, RENDEZVOUS, null);
+  for (const way of [SOURCE_ONLY, RENDEZVOUS]) await train(training, { ...one, epochs: 2 }, way, null);
+  await train(training, { ...one, parts: one.nodes, epochs: warmEpochsOf(one) }, BY_PLAN, null);
   const source: [number, number][] = [];
   for (const nodes of new Set([1, 2, one.nodes])) {
     const [epoch] = await train(training, { ...one, nodes, epochs: 1 }, SOURCE_ONLY, null);

@@ -2,7 +2,7 @@ import { parseBytes } from '@tiered/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jobLines } from '../src/control-room/table.js';
-import { viewLines } from '../src/control-room/text.js';
+import { settingLines, viewLines } from '../src/control-room/text.js';
 import { viewOf, type JobAtSource } from '../src/control-room/view.js';
 import { givenBytes, givenRate } from '../src/words.js';
 import { stageOf } from './cli/control-records.js';
@@ -22,6 +22,19 @@ const JOB: JobAtSource = {
   stages: 1,
 };
 const headOf = (lines: readonly string[]) => lines[0]?.split(/ {2,}/) ?? [];
+
+describe('what operators have set', () => {
+  it('says bounds in bytes and in requests', () => {
+    const jobs = {
+      llm: { atLeast: { bytes: 2 ** 20 }, atMost: { operations: 900 } },
+      imagenet: { atMost: { bytes: 2 ** 30, operations: 1200 } },
+    };
+    expect(settingLines({ sources: {}, jobs, nodes: {} })).toEqual([
+      'job llm: at least 1 MiB/s, at most 900 requests/s',
+      'job imagenet: at most 1 GiB/s, 1,200 requests/s',
+    ]);
+  });
+});
 
 describe('the table of jobs', () => {
   it('has guarantees and limits where a job has one', () => {

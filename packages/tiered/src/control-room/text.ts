@@ -1,6 +1,6 @@
 import type { Policy, PolicyRecord } from '@tiered/control';
 import { formatBytes } from '@tiered/core';
-import { countOf, givenBytes, givenRate } from '../words.js';
+import { countOf, givenBytes } from '../words.js';
 import { givenRateText, rateText } from './rates.js';
 import { jobLines } from './table.js';
 import type { ControlView, NodeView, SourceView, TierView } from './view.js';
@@ -50,15 +50,13 @@ export function policyLines(policy: PolicyRecord | undefined): string[] {
 /** Each thing of which something is set, in a line. */
 export function settingLines({ sources, jobs, nodes }: Policy): string[] {
   return [
-    ...Object.entries(sources).map(([name, { bytes = null, operations = null }]) => {
-      return `source ${name}: ${givenRateText({ bytes, operations })}`;
-    }),
+    ...Object.entries(sources).map(([name, budget]) => `source ${name}: ${boundText(budget)}`),
     ...Object.entries(jobs).map(([name, { weight, priority, atLeast, atMost }]) => {
       const terms = [
         ...(weight === undefined ? [] : [`weight ${weight}`]),
         ...(priority === undefined ? [] : [`priority ${priority}`]),
-        ...(atLeast?.bytes === undefined ? [] : [`at least ${givenRate(atLeast.bytes)}`]),
-        ...(atMost?.bytes === undefined ? [] : [`at most ${givenRate(atMost.bytes)}`]),
+        ...(atLeast === undefined ? [] : [`at least ${boundText(atLeast)}`]),
+        ...(atMost === undefined ? [] : [`at most ${boundText(atMost)}`]),
       ];
       return `job ${name}: ${terms.join(', ')}`;
     }),
@@ -70,6 +68,11 @@ export function settingLines({ sources, jobs, nodes }: Policy): string[] {
       return `node ${name}: ${parts.join(', ')}`;
     }),
   ];
+}
+
+/** A rate of a policy, as somebody has set it. */
+function boundText({ bytes, operations }: Policy['sources'][string]): string {
+  return givenRateText({ bytes: bytes ?? null, operations: operations ?? null });
 }
 
 /** Says that something is set no more. */

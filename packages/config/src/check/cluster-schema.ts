@@ -31,8 +31,7 @@ const registry = z
           .min(1, expected(`a list: ${A_URL}`))
           .meta({
             title: 'Peers',
-            description:
-              'The URLs under which the workers serve: the first one is that of rank 0. Goes with rank.',
+            description: 'The URLs of the workers, beginning with that of rank 0. Needs rank.',
           }),
       }),
     ],
@@ -41,51 +40,56 @@ const registry = z
   .meta({
     title: 'Registry',
     description:
-      'The list of who is there: sqlite, a file of this user and machine; torch, WORLD_SIZE workers at TIERED_PEERS, such as ' +
-      'worker-{rank}.training:9440; or a mapping with sqlite, nats or peers. Default: sqlite.',
+      'The list of workers: sqlite, a file of this user and machine; torch, WORLD_SIZE workers at ' +
+      'TIERED_PEERS, such as worker-{rank}.training:9440; or a mapping with sqlite, nats or peers. ' +
+      'Default: sqlite.',
   });
 
 const plan = group('the order of a training, such as { sampler: torch, seed: 0, epochs: 90 }', {
   sampler: oneOf(['torch', 'rank'], {
     title: 'Sampler',
     description:
-      "torch: PyTorch's DistributedSampler, over the keys in their order; rank: that of a DataLoader of this SDK.",
+      "torch is PyTorch's DistributedSampler over the keys in their order; rank is the sampler of a " +
+      'DataLoader of this SDK.',
   }),
   seed: wholeNumberOrText(0, {
     title: 'Seed',
-    description: 'The seed of the training, which decides its order.',
+    description: 'The seed of the training run, which decides its order.',
   }),
-  epochs: wholeNumberOrText(1, { title: 'Epochs', description: 'How many.' }),
+  epochs: wholeNumberOrText(1, { title: 'Epochs', description: 'Number of epochs.' }),
   batchSize: wholeNumber(1, {
     title: 'Batch size',
-    description: 'Samples of a batch of one worker; only with sampler: rank. Default: 1.',
+    description: 'Samples in a batch of one worker. Only with sampler: rank. Default: 1.',
   }).optional(),
   dropLast: flag({
     title: 'Drop last',
     description:
-      'Whether the training leaves out what does not fill a batch for every worker. Default: false.',
+      'Whether the training run leaves out samples that do not fill a batch for every worker. Default: ' +
+      'false.',
   }).optional(),
 }).meta({
   title: 'Plan',
   description:
-    'The order in which all workers read the objects, each of which is a sample, for programs that know nothing of tiers. Needs size, ' +
-    'and placement: { policy: planFollower }. openDataset leaves it out: its loaders make their own. Default: none, and objects have their homes by hashing.',
+    'The order in which all workers read the objects, for programs that know nothing of tiers. Each ' +
+    'object is a sample. Needs size, and placement: { policy: planFollower }. openDataset ignores it, ' +
+    'because its loaders make their own plans. Default: none; hashing gives each object a home.',
 });
 
 /** The section `cluster`. */
 export const cluster = group('the workers of a training, such as { name: imagenet }', {
-  name: tableName('The same for all workers of one cluster: letters, digits, _ and -.'),
+  name: tableName('Name of the cluster, the same for all of its workers: letters, digits, _ and -.'),
   registry: registry.optional(),
   rank: wholeNumberOrText(0, {
     title: 'Rank',
     description:
-      'The number of this worker, from 0, such as ${RANK}. Default: the lowest one that is free; with torch, RANK.',
+      'The number of this worker, from 0, such as ${RANK}. Default: the lowest free number; with torch, ' +
+      'RANK.',
   }).optional(),
   size: wholeNumberOrText(1, {
     title: 'Size',
     description:
-      'The number of workers, such as ${WORLD_SIZE}, if it is fixed. Default: those that the registry knows; with torch, ' +
-      'WORLD_SIZE; with peers, as many as there are.',
+      'The number of workers, such as ${WORLD_SIZE}, if it is fixed. Default: the number in the registry; ' +
+      'with torch, WORLD_SIZE; with peers, the length of the list.',
   })
     .refine((size) => size <= MOST_WORKERS, expected(`at most ${MOST_WORKERS}`))
     .optional(),
@@ -95,8 +99,8 @@ export const cluster = group('the workers of a training, such as { name: imagene
     {
       title: 'Token',
       description:
-        'The secret of the workers, such as ${TIERED_TOKEN}, of at least 16 characters: requests are signed with it. Needed unless host is ' +
-        'loopback. Default: none.',
+        'The secret with which workers sign their requests, such as ${TIERED_TOKEN}, of at least 16 ' +
+        'characters. Needed unless host is a loopback address. Default: none.',
     },
   ).optional(),
   share: flag({
@@ -109,7 +113,9 @@ export const cluster = group('the workers of a training, such as { name: imagene
   }).optional(),
   port: wholeNumberOrText(0, {
     title: 'Port',
-    description: 'To serve other workers on. Default: a free one; with peers and torch, that of the own URL.',
+    description:
+      'The port to serve other workers on. Default: a free one; with peers and torch, the port of this ' +
+      "worker's URL.",
   })
     .refine((port) => port < 2 ** 16, expected('a port, from 0 to 65535'))
     .optional(),
@@ -117,13 +123,15 @@ export const cluster = group('the workers of a training, such as { name: imagene
     .meta({
       title: 'Advertised URL',
       description:
-        'Under which others reach this worker, such as http://worker-3.training:9440. Default: that of host and port.',
+        'The URL at which others reach this worker, such as http://worker-3.training:9440. Default: made ' +
+        'from host and port.',
     })
     .optional(),
   deadlineMs: milliseconds('more than 0', {
     title: 'Deadline',
     description:
-      'Milliseconds that another worker has for an answer; then the source is read. It may have to fetch the object first. Default: 5000.',
+      'Milliseconds that another worker has to answer, before the source is read. The worker may have to ' +
+      'fetch the object first. Default: 5000.',
   }).optional(),
   plan: plan.optional(),
 })
@@ -134,8 +142,9 @@ export const cluster = group('the workers of a training, such as { name: imagene
   .meta({
     title: 'Cluster',
     description:
-      'Has several workers read from the tiers of each other: those of openDataset, "tiered serve", "tiered run" and "tiered daemon". ' +
-      'Other commands leave it out. Needs @tiered/cluster. Default: this worker is alone.',
+      'Lets several workers read from the tiers of each other. Workers are openDataset, "tiered serve", ' +
+      '"tiered run" and "tiered daemon"; other commands ignore the section. Needs @tiered/cluster. ' +
+      'Default: this worker is alone.',
   });
 
 interface Given {

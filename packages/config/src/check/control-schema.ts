@@ -23,11 +23,11 @@ function rate(what: string, { title, description }: FieldText) {
   return group(what, {
     bytesPerSecond: byteSize(1, {
       title: 'Bytes',
-      description: 'In a second, such as 150MB. Default: not said.',
+      description: 'Bytes per second, such as 150MB. Default: not set.',
     }).optional(),
     operationsPerSecond: numberOrText('a number of requests, more than 0', [1e-3, 1e9], {
       title: 'Requests',
-      description: 'In a second. Default: not said.',
+      description: 'Requests per second. Default: not set.',
     }).optional(),
   }).meta({ title, description });
 }
@@ -51,64 +51,72 @@ export const control = group('a job, such as { job: resnet, weight: 2 }', {
     .meta({
       title: 'Job',
       description:
-        'What operators and other jobs call it: letters, digits, ., _ and -. Processes of one job name the same.',
+        'Name of the job for operators and other jobs: letters, digits, ., _ and -. All processes of a ' +
+        'job use the same name.',
     }),
   weight: numberOrText('a number from 0.001 to 1000', [1e-3, 1e3], {
     title: 'Weight',
     description:
-      'Of two jobs that want more, one with twice the weight gets twice as much. Up to 1000. Default: 1.',
+      'Weight of the job, up to 1000. Of two jobs that want more, one with twice the weight gets twice as ' +
+      'much. Default: 1.',
   }).optional(),
   priority: numberOrText('a whole number from -100 to 100', [-100, 100], {
     title: 'Priority',
     description:
-      'Jobs of a higher one get all that they want first. Where they take all, the others nearly stop: each has its part by weight of a ' +
-      'hundredth of the source. Up to 100. Default: 0.',
+      'Priority of the job, up to 100. Jobs of a higher priority get all that they want first. If they ' +
+      'take everything, the others nearly stop: each gets its part, by weight, of a hundredth of the ' +
+      'source. Default: 0.',
   })
     .refine(Number.isInteger, expected('a whole number from -100 to 100'))
     .optional(),
   atLeast: rate(A_RATE, {
     title: 'At least',
     description:
-      'What the job gets of each source whatever others want. Together, jobs get up to nine tenths of a source so. Default: nothing.',
+      'The rate of each source that the job always gets. All jobs together are guaranteed up to nine ' +
+      'tenths of a source. Default: none.',
   }).optional(),
   atMost: rate(A_RATE, {
     title: 'At most',
-    description: 'The most that the job gets of each source. Default: no bound.',
+    description: 'The highest rate that the job gets of each source. Default: no bound.',
   }).optional(),
   name: tableName(
-    'Of the registry: jobs that share a source name the same. Letters, digits, _ and -. Default: control.',
+    'Name of the registry, the same for jobs that share a source: letters, digits, _ and -. Default: ' +
+      'control.',
   ).optional(),
   registry: z
     .union([z.enum(['sqlite'], expected(A_REGISTRY)), ...tables(A_REGISTRY)], expected(A_REGISTRY))
     .meta({
       title: 'Registry',
       description:
-        'Where the jobs meet: sqlite, a file of this user and machine; or a mapping with sqlite or nats. Default: sqlite.',
+        'The registry where the jobs meet: sqlite, a file of this user and machine; or a mapping with ' +
+        'sqlite or nats. Default: sqlite.',
     })
     .optional(),
   source: group('what the source is called, and what it gives', {
     name: printable({
       title: 'Name',
       description:
-        'Jobs that name the same share it. Default: what is mounted where the directory is, such as server:/export, else the mount ' +
-        'point, which is file:/// for all directories of the root disk; for a bucket, its address.',
+        "Name of the source. Jobs that use the same name share it. Default: for a directory, the server's " +
+        'part of its mount, such as server:/export, else the mount point, which is file:/// for all ' +
+        'directories of the root disk; for a bucket, its address.',
     }).optional(),
     budget: rate(A_RATE, {
       title: 'Budget',
       description:
-        'What the source gives to all jobs together. Operators can set another one. If jobs say different things, the least counts. ' +
-        'Default: it is measured.',
+        'The rate that the source gives to all jobs together. Operators can set another one. If jobs give ' +
+        'different budgets, the smallest counts. Default: measured.',
     }).optional(),
   })
-    .meta({ title: 'Source', description: 'The source, as jobs share it.' })
+    .meta({ title: 'Source', description: 'The source that the jobs share.' })
     .optional(),
   node: printable({
     title: 'Node',
-    description: 'The machine, whose memory and producers its jobs share. Default: its host name.',
+    description: 'Name of the machine, whose jobs share its memory and producers. Default: its host name.',
   }).optional(),
 }).meta({
   title: 'Control',
   description:
-    'Has several jobs share a source by weight: those of openDataset, "tiered run", "tiered daemon", "tiered serve" and ' +
-    '"tiered warmup". Other commands leave it out. Needs @tiered/control. Default: this process takes what it can get.',
+    'Lets several jobs share a source by weight. Jobs are openDataset, "tiered run", "tiered daemon", ' +
+    '"tiered serve" and "tiered warmup"; other commands ignore the section. Needs @tiered/control. ' +
+    'Default: this process takes all it can get.',
 });

@@ -15,8 +15,9 @@ export const gateway = group('options of "tiered serve", such as { changing: ["*
     .meta({
       title: 'Changing',
       description:
-        'Globs of keys whose objects change, such as manifests: the source is asked before they, and the directories that they ' +
-        'are directly in, are given to a client. Not together with versions: pin or ignore. Default: none.',
+        'Globs of keys whose objects change, such as manifests. The source is asked before a client gets ' +
+        'such an object, or the directory that it is directly in. Cannot be combined with versions: pin ' +
+        'or ignore. Default: none.',
     })
     .optional(),
   writes: z
@@ -27,11 +28,12 @@ export const gateway = group('options of "tiered serve", such as { changing: ["*
     .meta({
       title: 'Writes',
       description:
-        'Prefixes of keys, each with / at its end, below which clients may write and delete. That goes to the source, which has to ' +
-        'be a bucket. Not together with versions: pin or ignore. Default: none.',
+        'Prefixes of keys, each ending with /, below which clients may write and delete. Writes and ' +
+        'deletes go to the source, which has to be a bucket. Cannot be combined with versions: pin or ' +
+        'ignore. Default: none.',
     })
     .optional(),
 }).meta({
   title: 'Gateway',
-  description: 'What "tiered serve" offers to clients of S3 beyond reading. Default: nothing.',
+  description: 'Features of "tiered serve" for clients of S3 beyond reading. Default: none.',
 });

@@ -13,35 +13,44 @@ const nats = group('where NATS is, such as { servers: ["nats://host:4222"] }', {
     .min(1, expected(`a list: ${A_SERVER}`))
     .meta({
       title: 'Servers',
-      description: 'URLs of servers of one NATS, such as nats://host:4222; any of them is taken.',
+      description:
+        'URLs of the servers of one NATS deployment, such as nats://host:4222. Any of them is used.',
     }),
   token: secret('text', 1, {
     title: 'Token of NATS',
-    description: 'For servers that ask for a token. Default: none.',
+    description: 'Token for servers that ask for one. Default: none.',
   }).optional(),
   user: text('a name', {
     title: 'User',
-    description: 'For servers that ask for a user. Default: none.',
+    description: 'User name for servers that ask for one. Default: none.',
   }).optional(),
-  password: secret('text', 1, { title: 'Password', description: 'Of the user.' }).optional(),
+  password: secret('text', 1, { title: 'Password', description: 'Password of the user.' }).optional(),
   credsFile: filePath('the path of a file', {
     title: 'Credentials',
-    description: 'A file of "nsc", relative to this one, with a JWT and its key. Default: none.',
+    description:
+      'A credentials file from "nsc", relative to this file, with a JWT and its key. Default: none.',
   }).optional(),
   caFile: filePath('the path of a file', {
     title: 'Certificate authority',
     description:
-      'A PEM file, relative to this one, of who has signed the certificate of the server. Default: those of Node.',
+      'A PEM file, relative to this file, of the authority that signed the certificate of the server. ' +
+      'Default: the authorities of Node.',
   }).optional(),
   certFile: filePath('the path of a file', {
     title: 'Certificate',
-    description: 'A PEM file, relative to this one, for servers that ask for a certificate. Default: none.',
+    description:
+      'A PEM file, relative to this file, with the certificate for servers that ask for one. Default: ' +
+      'none.',
   }).optional(),
-  keyFile: filePath('the path of a file', { title: 'Key', description: 'Of the certificate.' }).optional(),
+  keyFile: filePath('the path of a file', {
+    title: 'Key',
+    description: 'File with the key of the certificate.',
+  }).optional(),
   replicas: wholeNumber(1, {
     title: 'Replicas',
     description:
-      'Servers that keep the table, if it is made: up to 5. With 3, one of them may fail. Default: 1.',
+      'Number of servers that keep the table, up to 5, if this process creates it. With 3, one of them ' +
+      'may fail. Default: 1.',
   })
     .max(MOST_REPLICAS, expected(`a whole number from 1 to ${MOST_REPLICAS}`))
     .optional(),
@@ -58,7 +67,7 @@ export function tables(what: string) {
   const sqlite = filePath('the path of a file', {
     title: 'File',
     description:
-      'The file of the registry, relative to this one, on a disk of this machine that all processes see.',
+      'The file of the registry, relative to this file, on a disk of this machine that all processes see.',
   });
   return [group(what, { sqlite }), group(what, { nats })] as const;
 }

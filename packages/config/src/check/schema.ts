@@ -19,11 +19,13 @@ import { gateway } from './gateway-schema.js';
 const retry = group('options of retries, such as { attempts: 4 }', {
   attempts: wholeNumber(1, {
     title: 'Attempts',
-    description: 'Tries at most, the first included. Default: as many as the deadline has room for.',
+    description:
+      'Maximum number of attempts, the first included. Default: as many as fit within the deadline.',
   }).optional(),
   baseDelayMs: milliseconds('more than 0', {
     title: 'First pause',
-    description: 'Upper bound of the first pause, in milliseconds; it doubles with each try. Default: 50.',
+    description:
+      'Upper bound of the first pause, in milliseconds; it doubles with each attempt. Default: 50.',
   }).optional(),
   maxDelayMs: milliseconds('more than 0', {
     title: 'Longest pause',
@@ -32,7 +34,8 @@ const retry = group('options of retries, such as { attempts: 4 }', {
   deadlineMs: milliseconds('more than 0', {
     title: 'Deadline',
     description:
-      'Milliseconds for all tries of an operation together; 600000 survives an outage of ten minutes. Default: 60000.',
+      'Milliseconds for all attempts of an operation together; 600000 survives an outage of ten minutes. ' +
+      'Default: 60000.',
   }).optional(),
   seed: wholeNumber(0, {
     title: 'Seed',
@@ -40,17 +43,17 @@ const retry = group('options of retries, such as { attempts: 4 }', {
   }).optional(),
 }).meta({
   title: 'Retries',
-  description: 'Makes operations again that failed with an error that may pass. Default: no retries.',
+  description: 'Retries operations that failed with a retryable error. Default: no retries.',
 });
 
 const limit = group('options of a limit, such as { concurrency: 16 }', {
   concurrency: wholeNumber(1, {
     title: 'Concurrency',
-    description: 'Operations under way at the same time; the others wait in order of arrival.',
+    description: 'Maximum number of concurrent operations; the others wait in order of arrival.',
   }),
 }).meta({
   title: 'Limit',
-  description: 'Bounds how many operations reach the storage at the same time. Default: no bound.',
+  description: 'Bounds the number of concurrent operations on the storage. Default: no bound.',
 });
 
 const budget = expected('a share of more than 0 and at most 1');
@@ -63,7 +66,7 @@ const hedge = group('options of hedged reads, such as { budget: 0.05 }', {
     .max(1, budget)
     .meta({
       title: 'Budget',
-      description: 'Second requests at most, as a share of the reads, up to 1. Default: 0.05.',
+      description: 'Maximum number of second requests, as a share of the reads, up to 1. Default: 0.05.',
     })
     .optional(),
   percentile: z
@@ -72,21 +75,23 @@ const hedge = group('options of hedged reads, such as { budget: 0.05 }', {
     .max(0.999, percentile)
     .meta({
       title: 'Percentile',
-      description: 'The share of the reads of like size that are not late, up to 0.999. Default: 0.95.',
+      description:
+        'The share of the reads of similar size that do not count as late, up to 0.999. Default: 0.95.',
     })
     .optional(),
   minDelayMs: milliseconds('at least 0', {
     title: 'Least delay',
-    description: 'Milliseconds before which no read is late. Default: 1.',
+    description: 'Milliseconds before which no read counts as late. Default: 1.',
   }).optional(),
   memory: byteSize(0, {
     title: 'Memory',
-    description: 'Bytes that second requests may bring at a time. Default: 64MiB.',
+    description: 'Bytes that second requests may have in flight. Default: 64MiB.',
   }).optional(),
 }).meta({
   title: 'Hedged reads',
   description:
-    'A second request for reads that take longer than nearly all others, for sources with jitter; the first answer counts. Default: none.',
+    'Makes a second request for reads that take longer than nearly all others, for sources with jitter. ' +
+    'The first answer counts. Default: none.',
 });
 
 const throttle = group('options of a throttle, such as { latencyMs: 1 }', {
@@ -96,15 +101,15 @@ const throttle = group('options of a throttle, such as { latencyMs: 1 }', {
   }).optional(),
   bytesPerSecond: byteSize(1, {
     title: 'Bandwidth',
-    description: 'Bytes a second that all operations share. Default: no bound.',
+    description: 'Bytes per second that all operations share. Default: no bound.',
   }).optional(),
   concurrency: wholeNumber(1, {
     title: 'Concurrency',
-    description: 'Operations under way at the same time. Default: no bound.',
+    description: 'Maximum number of concurrent operations. Default: no bound.',
   }).optional(),
 }).meta({
   title: 'Throttle',
-  description: 'Makes the storage as slow as another one, to see what would be. Default: as fast as it is.',
+  description: 'Slows the storage down, to see the effect of a slower one. Default: full speed.',
 });
 
 const NAMES = driverNames.join(', ');
@@ -113,14 +118,15 @@ const levelFields = {
   driver: text(`the name of a driver: ${NAMES}, a package, or a path that begins with ./`, {
     title: 'Driver',
     description:
-      `What reads and writes the storage: ${NAMES}, the name of a package that exports driverFactory, or ` +
-      'the path of such a module, which begins with ./ and is relative to the file. Its own options stand beside it.',
+      `The driver that reads and writes the storage: ${NAMES}, the name of a package that exports ` +
+      'driverFactory, or the path of such a module, which begins with ./ and is relative to the file. ' +
+      'The options of the driver stand beside it.',
   }),
   prefix: text('the characters that the keys begin with', {
     title: 'Prefix',
     description:
-      'Only the objects whose keys begin with this, without it. It is put before keys as it is: end it with / if it ' +
-      'is a directory. Default: all objects.',
+      'Takes only objects whose keys begin with this, and removes it from their keys. It is put before ' +
+      'keys as it is: end it with / if it is a directory. Default: all objects.',
   }).optional(),
   retry: retry.optional(),
   limit: limit.optional(),
@@ -136,8 +142,8 @@ export const sourceSchema = group(A_LEVEL, {
   object: text('the key of an object', {
     title: 'Object',
     description:
-      'The key of the one object that is the whole dataset, behind the prefix if there is one. Nothing is listed then. ' +
-      'Default: all objects.',
+      'The key of the one object that is the whole dataset, without the prefix if there is one. Nothing ' +
+      'is listed then. Default: all objects.',
   }).optional(),
   hedge: hedge.optional(),
 });
@@ -148,49 +154,53 @@ export const tierSchema = group(A_TIER, {
   quota: quota({
     title: 'Quota',
     description:
-      'Bytes that the tier holds at most, as a number or such as 200GiB; or a share of all that its storage has, such as 50%.',
+      'Maximum number of bytes on the tier, as a number or such as 200GiB; or a share of its whole ' +
+      'storage, such as 50%.',
   }),
   readDeadlineMs: milliseconds('more than 0', {
     title: 'Read deadline',
     description:
-      'Milliseconds after which a read that the tier has not answered is served from the source; a large read has a second ' +
-      'more for each 4 MiB. Default: 15000.',
+      'Milliseconds after which a read that the tier has not answered is served from the source. A large ' +
+      'read gets one second more for each 4 MiB. Default: 15000.',
   }).optional(),
   layout: oneOf(['files', 'packed'], {
     title: 'Layout',
     description:
-      'How copies lie on the storage: files, each of its own, for other programs to open; or packed, small ones gathered in files of ' +
-      'up to 4 MiB, which reads them several times as fast. Packed needs a driver with an index, such as fs. Default: files.',
+      'Layout of copies on the storage: files keeps each copy in a file of its own, which other programs ' +
+      'can open; packed gathers small copies in files of up to 4 MiB, which makes reading them several ' +
+      'times as fast. Packed needs a driver with an index, such as fs. Default: files.',
   }).optional(),
 });
 
 const prefetcher = group('options of a prefetcher, such as { memory: 1GiB }', {
   memory: byteSize(1, {
     title: 'Memory',
-    description: 'Bytes of samples that are being read, wait, or are with consumers. Default: 256MiB.',
+    description:
+      'Bytes of samples that are being read, are waiting, or are held by consumers. Default: 256MiB.',
   }).optional(),
   producers: wholeNumber(1, {
     title: 'Producers',
-    description: 'Exactly so many reads at a time, without tuning. Default: tuned.',
+    description: 'Fixed number of concurrent reads, without tuning. Default: tuned.',
   }).optional(),
   initialProducers: wholeNumber(1, {
     title: 'Initial producers',
     description:
-      'Producers that the tuning begins with, as "tiered config init --from" takes them from a profile. Not together ' +
-      'with producers. Default: by the size of the objects.',
+      'Number of producers that the tuning begins with; "tiered config init --from" takes it from a ' +
+      'profile. Cannot be combined with producers. Default: by the size of the objects.',
   }).optional(),
   concurrency: wholeNumber(1, {
     title: 'Concurrency',
-    description: 'Reads under way at the same time, at most. Default: producers; if those are tuned, 64.',
+    description: 'Maximum number of concurrent reads. Default: producers; if those are tuned, 64.',
   }).optional(),
   onError: oneOf(['throw', 'skip'], {
     title: 'On error',
     description:
-      'For a sample that cannot be read: throw ends the loop, skip leaves the sample out. Default: throw.',
+      'Handling of a sample that cannot be read: throw ends the loop, skip leaves the sample out. ' +
+      'Default: throw.',
   }).optional(),
   maxSkipped: wholeNumber(1, {
     title: 'Most skipped',
-    description: 'Samples that are skipped in an epoch at most. Default: 10.',
+    description: 'Maximum number of samples that are skipped in an epoch. Default: 10.',
   }).optional(),
 })
   .refine(({ producers, initialProducers }) => producers === undefined || initialProducers === undefined, {
@@ -199,7 +209,7 @@ const prefetcher = group('options of a prefetcher, such as { memory: 1GiB }', {
   })
   .meta({
     title: 'Prefetcher',
-    description: 'Defaults of the prefetchers that openDataset makes; an option in code is stronger.',
+    description: 'Defaults of the prefetchers that openDataset makes. Options in code override them.',
     not: { required: ['producers', 'initialProducers'] },
   });
 
@@ -222,15 +232,16 @@ export const hierarchySchema = group('a mapping with source, and mostly tiers', 
     .optional(),
   placement: z
     .looseObject({}, expected('options of the placement, such as { concurrency: 6 }'))
-    .meta({ title: 'Placement', description: 'Decides what is kept where. Needs @tiered/tiering.' })
+    .meta({ title: 'Placement', description: 'Placement of objects on the tiers. Needs @tiered/tiering.' })
     .optional(),
   model: filePath('the path of a profile', {
     title: 'Model',
     description:
-      'A profile that "tiered calibrate -o" wrote, relative to this file. By it each read uses the copy or the source, ' +
-      'whichever is faster at the moment, and plans of what tiers are to hold go by it. If it has peers ("--peers"), a ' +
-      'worker of a cluster chooses between them and the source so, too. Needs @tiered/simulator. ' +
-      'Default: none; copies are always read, and plans take a source of 5 ms and 100 MB/s.',
+      'A profile from "tiered calibrate -o", relative to this file. With it, each read uses the copy or ' +
+      'the source, whichever is faster at the moment, and plans of the contents of tiers go by it. If the ' +
+      'profile has peers ("--peers"), a worker of a cluster chooses between them and the source in the ' +
+      'same way. Needs @tiered/simulator. Default: none; copies are always read, and plans assume a ' +
+      'source of 5 ms and 100 MB/s.',
   }).optional(),
   prefetcher: prefetcher.optional(),
   gateway: gateway.optional(),
@@ -239,19 +250,20 @@ export const hierarchySchema = group('a mapping with source, and mostly tiers', 
   monitor: filePath('the path of a directory', {
     title: 'Monitor',
     description:
-      'A directory, relative to this file, in which a program that calls openDataset can be watched by "tiered top". ' +
-      'Default: none.',
+      'A directory, relative to this file, through which "tiered top" can watch a program that calls ' +
+      'openDataset. Default: none.',
   }).optional(),
   scan: flag({
     title: 'Scan',
     description:
-      'Whether the source is listed at start, so that every size is known before the first read. Without it each ' +
-      'object costs one request when it is first used. Default: true if the source can list.',
+      'Whether the source is listed at start, so that every size is known before the first read. ' +
+      'Otherwise, each object costs one request when it is first used. Default: true if the source can ' +
+      'list.',
   }).optional(),
   manifest: filePath('the path of a file', {
     title: 'Manifest',
     description:
-      'A file in which the namespace is kept, relative to this one, so that only the first start lists the source. ' +
+      'A file for the namespace, relative to this file, so that only the first start lists the source. ' +
       'Default: none.',
   }).optional(),
   versions: z
@@ -259,8 +271,9 @@ export const hierarchySchema = group('a mapping with source, and mostly tiers', 
     .meta({
       title: 'Versions',
       description:
-        'When an object in the source has changed: refresh takes the new one, pin keeps to what was known at ' +
-        'first, ignore takes objects of equal size for equal. Copies are compared when the source is listed. Default: refresh.',
+        'Handling of an object that has changed in the source: refresh takes the new version, pin keeps ' +
+        'to the version known at first, ignore treats objects of equal size as equal. Copies are compared ' +
+        'when the source is listed. Default: refresh.',
     })
     .optional(),
 }).superRefine((file, context) => {

@@ -19,7 +19,8 @@ const promotes = {
   promote: flag({
     title: 'Promotion',
     description:
-      'Whether what is read from a slower tier moves to a faster one that has room for it. Default: false.',
+      'Whether an object that is read from a slower tier moves to a faster one that has room for it. ' +
+      'Default: false.',
   }).optional(),
 };
 
@@ -40,7 +41,7 @@ const pin = group('a pin, such as { pattern: "val/**", level: 0 }', {
     )
     .meta({
       title: 'Level',
-      description: 'The tier that the objects live on, or source to leave them there.',
+      description: 'The tier to place the objects on, or source to leave them there.',
     }),
 });
 
@@ -49,49 +50,51 @@ const POLICIES = [
   group('the policy firstFit and its options', { name: z.literal('firstFit'), ...promotes })
     .meta({
       title: 'First fit',
-      description: 'The first tier with room; nothing is ever evicted. The optimum for epochs.',
+      description: 'Places objects on the first tier with room, and never evicts. The optimum for epochs.',
     })
     .transform(({ promote }) => withPromotion(firstFit, promote)),
   group('the policy pinned and its options', {
     name: z.literal('pinned'),
     pins: z.array(pin, expected('a list of pins, such as { pattern: "val/**", level: 0 }')).meta({
       title: 'Pins',
-      description: 'The first that matches decides; what none matches is placed by first fit.',
+      description: 'The first pin that matches decides. Objects that match none are placed by first fit.',
     }),
     ...promotes,
   })
     .meta({
       title: 'Pinned',
-      description: 'Objects whose keys match a pattern live on the tier that it names.',
+      description: 'Places objects whose keys match a pattern on the tier of that pattern.',
     })
     .transform(({ pins, promote }) => withPromotion(pinned({ pins }), promote)),
   group('the policy sizeAware and its options', {
     name: z.literal('sizeAware'),
     largest: z
       .array(
-        byteSize(0, { title: 'Size', description: 'The largest object of this tier.' }),
+        byteSize(0, { title: 'Size', description: 'The largest object that this tier takes.' }),
         expected('a list of sizes'),
       )
       .meta({
         title: 'Largest',
         description:
-          'For each tier from the fastest, the largest object that it takes; tiers beyond the list take any.',
+          'The largest object that each tier takes, beginning with the fastest tier. Tiers beyond the ' +
+          'list take any size.',
       }),
     ...promotes,
   })
-    .meta({ title: 'Size aware', description: 'First fit, with the fast tiers kept for small objects.' })
+    .meta({ title: 'Size aware', description: 'First fit, with the fast tiers reserved for small objects.' })
     .transform(({ largest, promote }) => withPromotion(sizeAware({ largest }), promote)),
   group('the policy lru and its options', { name: z.literal('lru'), ...promotes })
     .meta({
       title: 'Least recently used',
-      description: 'Copies leave a full tier, those first that were not read for longest. Not for epochs.',
+      description: 'Evicts the least recently read copies from a full tier. Not for epochs.',
     })
     .transform(({ promote }) => withPromotion(lru, promote)),
   group('the policy planFollower and its options', { name: z.literal('planFollower') })
     .meta({
       title: 'Plan follower',
       description:
-        'What a worker reads most often, which a clairvoyant loader knows from the seed; nothing is placed without one.',
+        'Places the objects that a worker reads most often, which a clairvoyant loader knows from the ' +
+        'seed. Places nothing without a plan.',
     })
     .transform(() => planFollower()),
 ] as const;
@@ -130,32 +133,34 @@ const schema = group('options of the placement, such as { concurrency: 6 }', {
     .meta({
       title: 'Policy',
       description:
-        'Where an object is to live: a name, or a mapping with name and options. Default: firstFit.',
+        'The policy that decides where an object is placed: a name, or a mapping with name and options. ' +
+        'Default: firstFit.',
     })
     .optional(),
   concurrency: wholeNumber(1, {
     title: 'Concurrency',
     description:
-      'Requests to the source that nobody waits for, at the same time. Writes to tiers begin with as many, and adapt. ' +
-      'Default: 6.',
+      'Maximum number of concurrent background requests to the source. Writes to tiers begin with the ' +
+      'same number, and adapt. Default: 6.',
   }).optional(),
   chunk: byteSize(LEAST_CHUNK, {
     title: 'Chunk',
     description:
-      'Bytes of a request to the source when an object is placed, at least 4KiB; no quota may be smaller. Default: from 4MiB ' +
-      'on, between 1 and 16MiB, as the source is fast.',
+      'Bytes of one request to the source while an object is placed, at least 4KiB. No quota may be ' +
+      'smaller. Default: 4MiB at first, then between 1 and 16MiB by the speed of the source.',
   }).optional(),
   memory: byteSize(0, {
     title: 'Memory',
-    description: 'Bytes of memory for chunks that are on their way. Default: 256MiB.',
+    description: 'Bytes of memory for chunks on their way to tiers. Default: 256MiB.',
   }).optional(),
   whenBehind: z
     .enum(['wait', 'goOn'], expected('"wait" or "goOn"'))
     .meta({
       title: 'When behind',
       description:
-        'What a read does while that memory is full because tiers are slower than the source: wait until it can be placed ' +
-        '(each object is fetched once), or goOn without (placed later, by a second fetch). Default: wait.',
+        'Handling of a read while that memory is full because tiers are slower than the source: wait ' +
+        'delays it until its object can be placed (each object is fetched once), goOn serves it at once ' +
+        '(its object is placed later, by a second fetch). Default: wait.',
     })
     .optional(),
 });

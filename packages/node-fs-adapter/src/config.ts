@@ -12,51 +12,55 @@ import type { FileSystemDriverOptions } from './options.js';
 const schema = group('options of the driver', {
   root: filePath('the path of a directory', {
     title: 'Directory',
-    description: 'The directory; relative to the file. Keys are paths below it.',
+    description: 'The directory, relative to the file. Keys are paths below it.',
   }),
   fsync: flag({
     title: 'fsync',
-    description: 'Whether an object is on the disk itself before it is used. Default: false.',
+    description: 'Whether an object is flushed to the disk before it is used. Default: false.',
   }).optional(),
   readableBy: oneOf(READERS, {
     title: 'Readable by',
-    description: 'Readers of the files that are written, whatever the umask is. Default: owner.',
+    description:
+      'Readers of the files that are written, whatever the umask is: owner, group or everyone. Default: ' +
+      'owner.',
   }).optional(),
   links: oneOf(LINKS, {
     title: 'Links',
     description:
-      'What happens with symbolic links of a source that lead out of the directory: inside leaves them out, refuse ' +
-      'makes the listing fail, follow reads what they lead to. Default: inside.',
+      'Handling of symbolic links in a source that lead out of the directory: inside leaves them out, ' +
+      'refuse makes the listing fail, follow reads their targets. Default: inside.',
   }).optional(),
   identity: text('a name without blanks', {
     title: 'Identity',
     description:
-      'Names the data of a source, for copies and manifests: the same name for the same data at another mount point. ' +
-      'Default: the directory and its file system.',
+      'Name of the data in a source, for copies and manifests. Use the same name for the same data at ' +
+      'another mount point. Default: the directory and its file system.',
   }).optional(),
   maxOpenFiles: wholeNumber(1, {
     title: 'Open files',
-    description: 'Files kept open between reads. Default: 256.',
+    description: 'Maximum number of files kept open between reads. Default: 256.',
   }).optional(),
   blockingCalls: flag({
     title: 'Blocking calls',
     description:
-      'Whether small reads may be blocking system calls as long as those are as fast as memory. Default: ' +
+      'Whether small reads may be blocking system calls, as long as these are as fast as memory. Default: ' +
       'true for a tier, false for the source.',
   }).optional(),
   nativeThreads: wholeNumber(0, {
     title: 'Native threads',
     description:
-      "Reads under way at the same time in native threads, where they are available; 0 for Node's thread pool. Default: 128.",
+      "Maximum number of concurrent reads in native threads, where these are available; 0 for Node's " +
+      'thread pool. Default: 128.',
   }).optional(),
   readerThreads: wholeNumber(0, {
     title: 'Reader threads',
     description:
-      'Native threads that read batches into shared memory as long as that is as fast as memory; 0 for none. Default: 2.',
+      'Native threads that read batches into shared memory, as long as their reads are as fast as memory; ' +
+      '0 for none. Default: 2.',
   }).optional(),
   listConcurrency: wholeNumber(1, {
     title: 'Listing',
-    description: 'Operations that a listing has under way at the same time. Default: 32.',
+    description: 'Maximum number of concurrent operations of a listing. Default: 32.',
   }).optional(),
 });
 

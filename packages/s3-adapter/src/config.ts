@@ -9,7 +9,7 @@ const schema = group('options of the driver', {
   bucket: text('the name of a bucket', {
     title: 'Bucket',
     description:
-      'The bucket. Credentials are no options of a file: they come from the environment or a profile.',
+      'The bucket. Credentials cannot be given in the file: they come from the environment or a profile.',
   }),
   region: text('a region such as "eu-central-1"', {
     title: 'Region',
@@ -23,8 +23,8 @@ const schema = group('options of the driver', {
   pathStyle: flag({
     title: 'Path style',
     description:
-      'Whether the bucket stands in the path instead of the host name. Default: false for AWS unless there is a dot in ' +
-      'the name, else true.',
+      'Whether requests name the bucket in the path instead of the host name. Default: false for AWS ' +
+      'unless the name has a dot, else true.',
   }).optional(),
   anonymous: flag({
     title: 'Anonymous',
@@ -33,11 +33,11 @@ const schema = group('options of the driver', {
   profile: text('the name of a profile', {
     title: 'Profile',
     description:
-      'Profile of the shared AWS configuration to take credentials from. Default: as AWS tools choose.',
+      'Profile of the shared AWS configuration to take credentials from. Default: the choice of AWS tools.',
   }).optional(),
   requesterPays: flag({
     title: 'Requester pays',
-    description: 'Whether the one who asks pays for requests and transfer. Default: false.',
+    description: 'Whether the requester pays for requests and transfer. Default: false.',
   }).optional(),
   proxy: text('environment, none or a URL', {
     title: 'Proxy',
@@ -47,7 +47,8 @@ const schema = group('options of the driver', {
   concurrency: wholeNumber(1, {
     title: 'Concurrency',
     description:
-      'Requests under way at the same time, each on a connection of its own; fewer when the server asks. Default: 64.',
+      'Maximum number of concurrent requests, each on a connection of its own; fewer when the server asks ' +
+      'for that. Default: 64.',
   }).optional(),
   chunk: byteSize(1, {
     title: 'Chunk',
@@ -55,13 +56,14 @@ const schema = group('options of the driver', {
   }).optional(),
   listConcurrency: wholeNumber(1, {
     title: 'Listing',
-    description: 'Ranges of keys that are listed at the same time. Default: 8.',
+    description: 'Number of key ranges that are listed at the same time. Default: 8.',
   }).optional(),
   attempts: wholeNumber(1, {
     title: 'Attempts',
     description:
-      'Attempts at a request, counted anew whenever bytes have come. Default: as many as the deadline has room for; 8 as long as ' +
-      'the server has never answered, unless the deadline is given.',
+      'Maximum number of attempts at a request, counted anew whenever bytes have arrived. Default: as ' +
+      'many as fit within the deadline; 8 as long as the server has never answered, unless the deadline ' +
+      'is given.',
   }).optional(),
   deadlineMs: milliseconds('more than 0', {
     title: 'Deadline',
@@ -70,7 +72,7 @@ const schema = group('options of the driver', {
   }).optional(),
   leastBytesPerSecond: byteSize(1, {
     title: 'Least rate',
-    description: 'Bytes in a second that the body of an answer brings at least, on average. Default: 8192.',
+    description: 'Minimum average rate of the body of a response, in bytes per second. Default: 8192.',
   }).optional(),
   timeoutMs: milliseconds('more than 0', {
     title: 'Silence',

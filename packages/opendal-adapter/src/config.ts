@@ -22,22 +22,22 @@ const schema = group('options of the driver', {
     .meta({
       title: 'Options of the service',
       description:
-        'What the service needs to know, as OpenDAL documents it, in snake_case, every value as text; take secrets from ' +
-        '${NAME}. Directories of fs are relative to the file. Default: none.',
+        'Options of the service, as OpenDAL documents them: in snake_case, with every value as text. Take ' +
+        'secrets from ${NAME}. Directories of fs are relative to the file. Default: none.',
     }),
   concurrency: wholeNumber(1, {
     title: 'Requests',
-    description: 'HTTP requests under way at the same time. Default: 64.',
+    description: 'Maximum number of concurrent HTTP requests. Default: 64.',
   }).optional(),
   location: text('text such as "gdrive://team/datasets/"', {
     title: 'Location',
     description:
-      'Where the objects are, different for every place, without secrets, with a slash at its end. Needed where the options ' +
-      'do not tell, as those of gdrive and mysql. Default: what the options tell.',
+      'Location of the objects: different for every place, without secrets, ending with a slash. Needed ' +
+      'if the options do not tell the place, as for gdrive and mysql. Default: derived from the options.',
   }).optional(),
   name: text('a name', {
     title: 'Name',
-    description: 'Name of the driver in messages and metrics. Default: the service and where it is.',
+    description: 'Name of the driver in messages and metrics. Default: the service and its location.',
   }).optional(),
 });
 

@@ -15,34 +15,37 @@ const secret = (title: string, description: string) =>
 const nodes = z
   .array(z.string(expected('a server such as "host:6379"')), expected('a list of servers'))
   .min(1, expected('a list of servers'))
-  .meta({ title: 'Servers', description: 'Servers as host:port; the others are found.' });
+  .meta({ title: 'Servers', description: 'Some of the servers, as host:port; the others are discovered.' });
 
 const tlsFiles = group('files in PEM', {
   ca: filePath('the path of a file', {
     title: 'Authorities',
-    description:
-      'File with the certificates that are trusted, relative to this file. Default: those of Node.',
+    description: 'File with the trusted certificates, relative to this file. Default: those of Node.',
   }).optional(),
   cert: filePath('the path of a file', {
     title: 'Certificate',
-    description: 'File with the certificate of this side, where the server asks for one. Default: none.',
+    description: 'File with the client certificate, for servers that ask for one. Default: none.',
   }).optional(),
   key: filePath('the path of a file', {
     title: 'Key',
-    description: 'File with the key of this side. Default: none.',
+    description: 'File with the key of the client certificate. Default: none.',
   }).optional(),
-}).meta({ title: 'TLS', description: 'Encrypts, and says whom to trust. Default: as the url says.' });
+}).meta({
+  title: 'TLS',
+  description: 'Encrypts connections, and names the certificates to trust. Default: as url says.',
+});
 
 const schema = group('options of the driver', {
   url: text('a URL such as redis://host:6379/0', {
     title: 'URL',
     description:
-      'One server: redis://host:6379/0, or rediss:// for TLS. Either this, sentinel or cluster must be there.',
+      'URL of a single server: redis://host:6379/0, or rediss:// for TLS. One of url, sentinel and ' +
+      'cluster is required.',
   }).optional(),
   sentinel: group('a mapping with name and nodes', {
     name: text('the name of a master', {
       title: 'Name',
-      description: 'The name of the master among the Sentinels.',
+      description: 'The name by which the Sentinels know the master.',
     }),
     nodes,
     username: secret('User', 'User of the Sentinels. Default: none.').optional(),
@@ -52,36 +55,36 @@ const schema = group('options of the driver', {
     ).optional(),
   })
     .optional()
-    .meta({ title: 'Sentinel', description: 'Servers that Sentinels watch, in place of url.' }),
+    .meta({ title: 'Sentinel', description: 'Servers that Sentinels watch, instead of url.' }),
   cluster: group('a mapping with nodes', { nodes })
     .optional()
-    .meta({ title: 'Cluster', description: 'A cluster, in place of url.' }),
+    .meta({ title: 'Cluster', description: 'A cluster, instead of url.' }),
   username: secret('User', 'User of the servers. Default: the user "default".').optional(),
   password: secret('Password', 'Password of the servers; take it from ${NAME}. Default: none.').optional(),
   tls: tlsFiles.optional(),
   keyPrefix: text('text such as "tiered:"', {
     title: 'Key prefix',
-    description: 'Stands before every key of Redis. Without "{". Default: "tiered:".',
+    description: 'Prefix of every key in Redis, without "{". Default: "tiered:".',
   }).optional(),
   chunk: byteSize(1, {
     title: 'Chunk',
-    description: 'Longer objects have several keys, of this size. Default: 512 KiB.',
+    description: 'Longer objects are split into several keys of this size. Default: 512 KiB.',
   }).optional(),
   ttlMs: wholeNumber(1, {
     title: 'Expiry',
-    description: 'Milliseconds after which what was written expires. Default: 7 days.',
+    description: 'Milliseconds after which written keys expire. Default: 7 days.',
   }).optional(),
   timeoutMs: milliseconds('more than 0', {
     title: 'Deadline',
-    description: 'Milliseconds within which a command is answered. Default: 5000.',
+    description: 'Milliseconds within which a command has to be answered. Default: 5000.',
   }).optional(),
   concurrency: wholeNumber(1, {
     title: 'Commands',
-    description: 'Commands under way at the same time. Default: 1024.',
+    description: 'Maximum number of concurrent commands. Default: 1024.',
   }).optional(),
   memory: byteSize(1, {
     title: 'Memory',
-    description: 'Bytes that are under way at the same time. Default: 64 MiB.',
+    description: 'Maximum number of bytes in flight. Default: 64 MiB.',
   }).optional(),
 });
 

@@ -29,16 +29,16 @@ const NEED_SEED = ['epochs', 'workers', 'worker', 'batchSize', 'dropLast', 'torc
 /** Adds the options that say in which order a training reads. */
 export function addTrainingOptions(command: Command): Command {
   return command
-    .option('--seed <n>', 'the seed of the training, which decides its order', wholeNumber)
-    .option('--epochs <n>', 'how many', positiveWhole, 1)
-    .option('--workers <n>', 'processes that train together', positiveWhole, 1)
-    .option('--worker <n>', 'the one that is meant, from 0 on', wholeNumber, 0)
+    .option('--seed <n>', 'the seed of the training run, which decides its order', wholeNumber)
+    .option('--epochs <n>', 'number of epochs', positiveWhole, 1)
+    .option('--workers <n>', 'number of processes that train together', positiveWhole, 1)
+    .option('--worker <n>', 'number of the worker, from 0', wholeNumber, 0)
     .option(
       '--batch-size <n>',
-      'samples of a batch of one worker; needed with --drop-last, without --torch',
+      'samples in a batch of one worker; needed with --drop-last, not with --torch',
       positiveWhole,
     )
-    .option('--drop-last', 'the training leaves out what does not fill a batch for every worker')
+    .option('--drop-last', 'the training run leaves out samples that do not fill a batch for every worker')
     .option('--torch', "the order of PyTorch's DistributedSampler, over the keys in their order")
     .hook('preAction', assertSeed);
 }
@@ -48,10 +48,13 @@ export function addPlanOptions(command: Command): Command {
   return addTrainingOptions(command)
     .option(
       '--format <name>',
-      'how samples lie in objects, as the loader is told; default: each object is a sample',
+      'format of the samples in objects, as given to the loader; default: each object is a sample',
     )
     .option('--format-options <json>', 'options of the format, such as \'{"recordBytes":3073}\'', mapping)
-    .option('--indexes <directory>', 'what "tiered index" wrote, so that no object is read for --format');
+    .option(
+      '--indexes <directory>',
+      'directory that "tiered index" wrote, so that no object is read for --format',
+    );
 }
 
 function assertSeed(command: Command): void {
@@ -71,42 +74,48 @@ export const SOURCE = 'a directory, s3://bucket/prefix/, gs://... or az://...';
 /** Adds the options that say how a hierarchy is served to programs. */
 export function addServingOptions(command: Command): Command {
   return command
-    .option('--config <file>', 'a configuration, in place of a source and --tier')
+    .option('--config <file>', 'a configuration, instead of a source and --tier')
     .addOption(
       repeatable(
         '--tier <place:quota>',
-        'such as /nvme/cache:200GiB, /nvme/cache:80% or ram:8GiB (in /dev/shm), fastest first; may be repeated',
+        'a tier, such as /nvme/cache:200GiB, /nvme/cache:80% or ram:8GiB (in /dev/shm), fastest first; ' +
+          'may be repeated',
       ),
     )
     .option(
       '--manifest <file>',
-      'beside a source: keeps the list of its objects in this file, so that the next start does not list them; "tiered rescan" makes it anew',
+      'with a source: keeps the list of its objects in this file, so that the next start does not list ' +
+        'them; "tiered rescan" renews it',
     )
     .option(
       '--root <path>',
-      'the path below which programs find the objects, $TIERED_ROOT, so that they read none from the source themselves; default: ' +
-        '/tiered/BUCKET/PREFIX for a source that is no directory, else none',
+      'the path below which programs find the objects, $TIERED_ROOT, so that they read none from the ' +
+        'source directly; default: /tiered/BUCKET/PREFIX for a source that is not a directory, else none',
     )
     .option(
       '--farm <directory>',
-      'for programs that nothing can be loaded into, such as static ones: links to the copies, or else to the source, made in this directory',
+      'directory for links to the copies, or else to the source, for programs that nothing can be loaded ' +
+        'into, such as static ones',
     )
     .option(
       '--job <name>',
-      'shares the source by weight with other jobs, as this one; in place of the job of a configuration (control.job)',
+      'shares the source by weight with other jobs, under this name; overrides the job of a configuration ' +
+        '(control.job)',
     )
-    .option('--weight <n>', 'of the job, beside those of others; default: 1', positive)
-    .option('--record <file>', 'writes down which objects are opened, in order; there must be no such file')
+    .option('--weight <n>', 'weight of the job among the others; default: 1', positive)
+    .option('--record <file>', 'records which objects are opened, in order; the file must not exist')
     .addOption(
       repeatable(
         '--replay <file>',
-        'a trace of an earlier run, or of "tiered trace": objects are placed before they are opened; may be repeated',
+        'a trace of an earlier run, or from "tiered trace"; objects are placed before they are opened; ' +
+          'may be repeated',
       ),
     )
     .addOption(
       repeatable(
         '--alias <path>',
-        'another path by which programs come to the source, such as a link to it; up to three, not with --root',
+        'another path by which programs reach the source, such as a link to it; up to three, not with ' +
+          '--root',
       ),
     );
 }
@@ -115,7 +124,8 @@ export function addServingOptions(command: Command): Command {
 export function addSessionOption(command: Command): Command {
   return command.option(
     '--at <directory>',
-    'that of the daemon; default: of the one that this program was started with ($TIERED_INTERPOSE)',
+    'directory of the daemon; default: that of the daemon that this program was started with ' +
+      '($TIERED_INTERPOSE)',
   );
 }
 
@@ -128,10 +138,10 @@ export interface MeasuredOptions {
 /** Adds the options of a training on storage that was measured. */
 export function addMeasuredOptions(command: Command): Command {
   return command
-    .option('--readers <n>', 'reads of the loader at the same time', wholeNumber, 4)
+    .option('--readers <n>', 'concurrent reads of the loader', wholeNumber, 4)
     .option(
       '--compute-mbps <n>',
-      'what the training takes in, in MB/s; default: as measured, else no limit',
+      'rate at which the training run takes in data, in MB/s; default: as measured, else no limit',
       positive,
     );
 }
@@ -146,10 +156,13 @@ export interface ControlRegistryOptions {
 /** Adds the options that say where jobs meet. */
 export function addControlRegistryOptions(command: Command): Command {
   return command
-    .option('-c, --config <file>', 'a configuration whose section "control" says where jobs meet')
+    .option(
+      '-c, --config <file>',
+      'a configuration whose section "control" names the registry where jobs meet',
+    )
     .option(
       '--registry <place>',
-      'where jobs meet: the file of a registry, or nats://host:4222; default: a file of this user',
+      'the registry where jobs meet: its file, or nats://host:4222; default: a file of this user',
     )
-    .option('--name <name>', 'the name of the registry, where it is no file of your own; default: control');
+    .option('--name <name>', 'name of the registry, not with a file of your own; default: control');
 }

@@ -10,12 +10,13 @@ import { untilInterrupted } from '../interrupt.js';
 export function benchCommand(host: CommandHost): Command {
   return new Command('bench')
     .description(
-      'Measures the source and the tiers of a configuration against what the machine gives without them, and epochs ' +
-        'through all of it. Tiers stay as they are: writes go to directories beside them, which are gone at the end.',
+      'Compares the source, the tiers and whole epochs of a configuration with what the machine can do ' +
+        'without them. Tiers stay as they are: writes go to directories beside them, which are removed at ' +
+        'the end.',
     )
     .argument('<config>', 'the configuration')
-    .option('--seconds <n>', 'for everything, more or less', positive, 30)
-    .option('--bytes <size>', 'read and written, in all, such as 500MB', '2GiB')
+    .option('--seconds <n>', 'seconds for all measurements, approximately', positive, 30)
+    .option('--bytes <size>', 'bytes to read and write in total, such as 500MB', '2GiB')
     .option('--json', 'the figures as JSON')
     .action((config: string, options: BenchCommandOptions) => benchConfiguration(host, config, options));
 }

@@ -11,17 +11,19 @@ export function calibrateCommand(host: CommandHost): Command {
   return new Command('calibrate')
     .summary('Measures the source and the tiers')
     .description(
-      'Measures the source and the tiers of a configuration at rising concurrency, for the simulator and the hierarchy. ' +
-        'Tiers are written to, under tiered-calibration/, and left as they were; run it while nobody else uses them.',
+      'Measures the source and the tiers of a configuration at rising concurrency, for the simulator and ' +
+        'the hierarchy. Writes to the tiers, under tiered-calibration/, and leaves them as they were. Run ' +
+        'it while nothing else uses them.',
     )
     .argument('<config>', 'the configuration')
-    .option('-o, --out <file>', 'where the profile goes; default: printed')
-    .option('--seconds <n>', 'for everything; default: 30', positive)
-    .option('--bytes <size>', 'read and written, in all, such as 500MB; default: 2GiB')
-    .option('--read-bytes <size>', 'what the loader reads at a time, such as 256KiB; default: whole objects')
+    .option('-o, --out <file>', 'file for the profile; default: printed')
+    .option('--seconds <n>', 'seconds for all measurements; default: 30', positive)
+    .option('--bytes <size>', 'bytes to read and write in total, such as 500MB; default: 2GiB')
+    .option('--read-bytes <size>', 'size of the reads of the loader, such as 256KiB; default: whole objects')
     .option(
       '--peers <url>',
-      'another worker of the cluster, such as http://10.0.0.2:9440, to measure the network; its token is in TIERED_TOKEN',
+      'another worker of the cluster, such as http://10.0.0.2:9440, to measure the network; TIERED_TOKEN ' +
+        'holds its token',
     )
     .action((config: string, options: CalibrateOptions) => calibrateTo(host, config, options));
 }

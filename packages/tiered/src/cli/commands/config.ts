@@ -15,26 +15,27 @@ export function configCommand(host: CommandHost): Command {
     .description('Writes and checks configuration files');
   config
     .command('init')
-    .argument('<file>', 'where it goes, such as tiers.yaml')
+    .argument('<file>', 'the file to write, such as tiers.yaml')
     .requiredOption('--source <place>', 'a directory, s3://bucket/prefix/, gs://... or az://...')
     .addOption(
       repeatable(
         '--tier <place:quota>',
-        'such as ram:8GiB, /nvme/cache:200GiB or /nvme/cache:80%, fastest first; may be repeated',
+        'a tier, such as ram:8GiB, /nvme/cache:200GiB or /nvme/cache:80%, fastest first; may be repeated',
       ),
     )
     .option(
       '--from <profile>',
-      'takes what "tiered calibrate" measured of this source and these tiers: the model, and how many requests',
+      'takes the model and the numbers of requests from a profile that "tiered calibrate" made of this ' +
+        'source and these tiers',
     )
-    .option('--force', 'replaces the file if it is there')
+    .option('--force', 'replaces the file if it exists')
     .description('Writes a configuration, ready to be edited')
     .action((file: string, options: InitOptions) => init(host, file, options));
   config
     .command('check')
     .argument('<file>', 'the configuration')
     .option('--json', 'the levels as JSON')
-    .description('Says everything that is wrong with a configuration; opens and writes nothing')
+    .description('Reports everything that is wrong with a configuration; opens and writes nothing')
     .action((file: string, { json = false }: { json?: boolean }) => check(host, file, json));
   config
     .command('schema')

@@ -9,26 +9,31 @@ import type { NewcomerOptions } from '../shared/newcomer.js';
 /** Adds `tiered control admit`. */
 export function addAdmitCommand(control: Command, host: CommandHost): void {
   const command = addControlRegistryOptions(control.command('admit'))
-    .argument('[file]', 'the configuration of the job; what is said beside it comes before it')
+    .argument('[file]', 'the configuration of the job; options override it')
     .option(
       '--bytes-per-second <size>',
-      'what the job would read, such as 80MB; default: as simulated, else everything',
+      'bytes per second that the job would read, such as 80MB; default: as simulated, else everything',
     )
-    .option('--operations-per-second <n>', 'requests that it would make', positive)
-    .option('--weight <n>', 'its weight; default: as in the file, else 1', positive)
-    .option('--priority <n>', 'its priority, -100 to 100; default: as in the file, else 0', Number)
-    .option('--at-least <size>', 'bytes a second that are guaranteed to it')
-    .option('--at-most <size>', 'the most bytes a second that it may have')
+    .option('--operations-per-second <n>', 'requests per second that the job would make', positive)
+    .option('--weight <n>', 'weight of the job; default: as in the file, else 1', positive)
+    .option('--priority <n>', 'priority of the job, -100 to 100; default: as in the file, else 0', Number)
+    .option('--at-least <size>', 'bytes per second that are guaranteed to the job')
+    .option('--at-most <size>', 'maximum bytes per second of the job')
     .option(
       '--source <name>',
-      'the source that it would read; default: that of the file, else the only one that jobs read',
+      'the source that the job would read; default: the source of the file, else the only one that jobs ' +
+        'read',
     )
-    .option('--job <name>', 'its name; that of a job that is there makes it another stage of it');
+    .option(
+      '--job <name>',
+      'name of the job; the name of an existing job makes it another stage of that job',
+    );
   addMeasuredOptions(command)
-    .option('--json', 'the same as JSON; null is no bound')
+    .option('--json', 'the same as JSON; null means no bound')
     .description(
-      'Says whether one more job would fit, and what each job would have then; starts nothing. Fails if it would not fit. ' +
-        'If the file has a model, its source is listed, and its epochs are simulated with its share.',
+      'Tells whether one more job would fit, and what each job would get then; starts nothing. Fails if ' +
+        'it would not fit. If the file has a model, its source is listed, and its epochs are simulated with ' +
+        'its share.',
     )
     .addHelpText(
       'after',

@@ -8,10 +8,11 @@ import { addControlRegistryOptions, type ControlRegistryOptions } from '../optio
 /** Adds `tiered control serve`. */
 export function addServeCommand(control: Command, host: CommandHost): void {
   addControlRegistryOptions(control.command('serve'))
-    .option('--port <n>', 'of 127.0.0.1; default: one that is free', portNumber, 0)
-    .option('--allow-set', 'the page may change what "tiered control set" changes')
+    .option('--port <n>', 'port of 127.0.0.1; default: a free one', portNumber, 0)
+    .option('--allow-set', 'lets the page change the same settings as "tiered control set"')
     .description(
-      'Serves a page with live charts of all jobs and sources, to this machine only; its address has a token, and is a secret',
+      'Serves a page with live charts of all jobs and sources, to this machine only; its address holds a ' +
+        'token, so keep it secret',
     )
     .action((options: ServeOptions) => serve(host, options));
 }

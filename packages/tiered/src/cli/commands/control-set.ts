@@ -7,24 +7,37 @@ import { addControlRegistryOptions, type ControlRegistryOptions } from '../optio
 /** Adds `tiered control set`. */
 export function addSetCommand(control: Command, host: CommandHost): void {
   addControlRegistryOptions(control.command('set'))
-    .option('--source <name>', 'the source that is meant, as "tiered control show" calls it')
-    .option('--bytes-per-second <size>', 'with --source: what it gives to all jobs together, such as 150MB')
-    .option('--operations-per-second <n>', 'with --source: requests that it takes')
-    .option('--job <name>', 'the job that is meant, whatever it says of itself')
-    .option('--weight <n>', 'with --job: of two that want more, one with twice the weight gets twice as much')
-    .option('--priority <n>', 'with --job: higher ones get all that they want first; -100 to 100')
-    .option('--at-least <size>', 'with --job: of each source in a second, such as 20MB, whatever others want')
-    .option('--at-most <size>', 'with --job: of each source in a second, such as 50MB')
-    .option('--node <name>', 'the machine that is meant, or "*" for all that nothing else is set for')
+    .option('--source <name>', 'name of the source, as in "tiered control show"')
+    .option(
+      '--bytes-per-second <size>',
+      'with --source: bytes per second for all jobs together, such as 150MB',
+    )
+    .option('--operations-per-second <n>', 'with --source: requests per second for all jobs together')
+    .option('--job <name>', 'name of the job; overrides what the job says of itself')
+    .option(
+      '--weight <n>',
+      'with --job: of two jobs that want more, one with twice the weight gets twice as much',
+    )
+    .option(
+      '--priority <n>',
+      'with --job: jobs of a higher priority get all that they want first; -100 to 100',
+    )
+    .option(
+      '--at-least <size>',
+      'with --job: bytes per second of each source that it always gets, such as 20MB',
+    )
+    .option('--at-most <size>', 'with --job: maximum bytes per second of each source, such as 50MB')
+    .option('--node <name>', 'name of the machine, or "*" for all machines without settings of their own')
     .option(
       '--memory <size>',
-      'with --node: what the prefetchers of its jobs may hold together, such as 8GiB',
+      'with --node: memory for the prefetchers of all its jobs together, such as 8GiB',
     )
-    .option('--producers <n>', 'with --node: requests at a time of its jobs together')
-    .option('--clear', 'removes what was set of the source, the job or the node, and says what it was')
-    .option('--all', 'with --clear, in place of a name: everything that was set of anything')
+    .option('--producers <n>', 'with --node: concurrent requests of all its jobs together')
+    .option('--clear', 'removes the settings of the source, the job or the node, and prints what they were')
+    .option('--all', 'with --clear, instead of a name: all settings')
     .description(
-      'Sets what a source gives, how a job is treated, or what a node has, for all jobs at once. What is not named stays as it was.',
+      'Sets the budget of a source, the terms of a job or the limits of a node, for all jobs at once. All ' +
+        'other settings stay as they were.',
     )
     .addHelpText(
       'after',

@@ -7,9 +7,13 @@ export function addShowCommand(control: Command, host: CommandHost): void {
   addControlRegistryOptions(control.command('show'))
     .option(
       '--json',
-      'the same as JSON: null is no bound, nodes are machines, idle are jobs that read from no source yet',
+      'the same as JSON: null means no bound, nodes are machines, idle lists jobs that read from no ' +
+        'source yet',
     )
-    .description('Says what each source gives, who says so, and what each job wants, gets and uses of it')
+    .description(
+      'Shows what each source gives, where that figure comes from, and what each job wants, gets and uses ' +
+        'of it',
+    )
     .action((options: ShowOptions) => show(host, options));
 }
 

@@ -7,7 +7,7 @@ import { addControlRegistryOptions, type ControlRegistryOptions } from '../optio
 export function addWhyCommand(control: Command, host: CommandHost): void {
   addControlRegistryOptions(control.command('why'))
     .argument('<job>', 'the job')
-    .description('Says in words why a job gets what it gets of each source, and of tiers that it shares')
+    .description('Explains in words why a job gets its share of each source, and of tiers that it shares')
     .action((job: string, options: ControlRegistryOptions) => why(host, job, options));
 }
 

@@ -10,7 +10,7 @@ import { addWhyCommand } from './control-why.js';
 export function controlCommand(host: CommandHost): Command {
   const control = new Command('control')
     .summary('Shows and sets how jobs share sources')
-    .description('Shows how jobs share sources, and sets what each gets');
+    .description('Shows how jobs share sources, and sets the share of each');
   addShowCommand(control, host);
   addSetCommand(control, host);
   addWhyCommand(control, host);

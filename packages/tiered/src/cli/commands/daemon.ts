@@ -11,15 +11,18 @@ import { summaryJson, summaryOf } from '../summary.js';
 /** `tiered daemon`. */
 export function daemonCommand(host: CommandHost): Command {
   const command = new Command('daemon')
-    .summary('Serves several programs that others start')
+    .summary('Serves several programs that are started separately')
     .description(
-      'Serves a source, or a configuration, to programs that "tiered run --at" starts, until it is interrupted. ' +
-        'They go on without it, and read the source.',
+      'Serves a source, or a configuration, to programs that "tiered run --at" starts, until it is ' +
+        'interrupted. Programs that outlive it read the source.',
     )
     .argument('[source]', SOURCE)
-    .requiredOption('--at <directory>', 'where programs find it; made by this command, for this user alone');
+    .requiredOption(
+      '--at <directory>',
+      'directory where programs find the daemon; made by this command, for this user alone',
+    );
   return addServingOptions(command)
-    .option('--json', 'what is said on standard output as lines of JSON, and the summary too')
+    .option('--json', 'standard output as lines of JSON, including the summary')
     .action((source: string | undefined, options: DaemonOptions) =>
       serveDaemon(host, { ...options, source }),
     );

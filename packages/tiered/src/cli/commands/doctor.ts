@@ -10,11 +10,11 @@ import type { CommandHost } from '../host.js';
 export function doctorCommand(host: CommandHost): Command {
   return new Command('doctor')
     .description(
-      'Looks for problems of the configuration, source, tiers, credentials, clock, disks, memory and limits. ' +
-        'Changes nothing. Ends with 1 if there is a problem.',
+      'Looks for problems with the configuration, source, tiers, credentials, clock, disks, memory and ' +
+        'limits. Changes nothing. The exit code is 1 if there is a problem.',
     )
     .argument('<config>', 'the configuration')
-    .option('--timeout <seconds>', 'that each storage has to answer', positive, 10)
+    .option('--timeout <seconds>', 'seconds that each storage has to answer', positive, 10)
     .option(
       '--bundle <file>',
       'a new file for a report without secrets, to send to others (.json or .json.gz)',

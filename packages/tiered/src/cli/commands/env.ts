@@ -8,12 +8,14 @@ export function envCommand(host: CommandHost): Command {
   return addSessionOption(new Command('env'))
     .summary('Prints what a job script or a container needs to find a daemon')
     .description(
-      'Prints the environment in which programs find a "tiered daemon", as commands of a shell: eval "$(tiered env --at DIRECTORY)".',
+      'Prints the environment in which programs find a "tiered daemon", as shell commands: eval "$(tiered ' +
+        'env --at DIRECTORY)".',
     )
     .addOption(
       new Option(
         '--docker',
-        'options of docker run or podman run: the environment, and all that has to be at the same paths',
+        'options for docker run or podman run: the environment, and everything that has to be at the same ' +
+          'paths',
       ).conflicts('json'),
     )
     .option('--json', 'environment and paths as JSON')

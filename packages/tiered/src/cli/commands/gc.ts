@@ -10,11 +10,11 @@ export function gcCommand(host: CommandHost): Command {
   return new Command('gc')
     .summary('Removes copies that are of no use')
     .argument('<config>', 'the configuration')
-    .option('--dry-run', 'only says what would be removed')
+    .option('--dry-run', 'only lists what would be removed')
     .option('--json', 'the result as JSON')
     .description(
-      'Removes copies of this source that are of no use: of older versions, of objects that are gone, ' +
-        'and copies that processes left half written. A training does the same when it opens its tiers.',
+      'Removes copies of this source that are of no use: older versions, copies of objects that are gone, ' +
+        'and copies that processes left half-written. A training run does the same when it opens its tiers.',
     )
     .action((file: string, options: GcOptions) => gc(host, file, options));
 }

@@ -8,17 +8,18 @@ import type { CommandHost } from '../host.js';
 /** `tiered index`. */
 export function indexCommand(host: CommandHost): Command {
   return new Command('index')
-    .summary('Finds the samples in all objects, and keeps where they are')
+    .summary('Finds the samples in all objects, and saves their positions')
     .argument('<config>', 'the configuration')
-    .requiredOption('--format <name>', 'how samples lie in objects, such as tfrecord or webdataset')
-    .requiredOption('--out <directory>', 'where the indexes are kept, for the option `indexes` of loaders')
+    .requiredOption('--format <name>', 'format of the samples in objects, such as tfrecord or webdataset')
+    .requiredOption('--out <directory>', 'directory for the indexes, for the option `indexes` of loaders')
     .option('--options <json>', 'options of the format, such as \'{"compression":"gzip"}\'', mapping)
     .option('--pattern <glob>', 'only objects whose keys match, such as "train/**"')
     .option('--skip-damaged', 'leaves damaged records out, up to 0.1 % of all, instead of failing')
     .option('--json', 'the result as JSON')
     .description(
-      'Finds the samples in all objects, and keeps where they are, so that trainings start without reading the objects ' +
-        'for that. Reads the source, past the tiers. Indexes of objects that have not changed are kept as they are.',
+      'Finds the samples in all objects, and saves their positions, so that training runs start without ' +
+        'reading the objects for them. Reads the source, past the tiers. Indexes of unchanged objects are ' +
+        'kept as they are.',
     )
     .action((file: string, options: IndexSamplesOptions) => indexSamples(host, file, options));
 }

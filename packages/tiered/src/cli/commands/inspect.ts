@@ -21,10 +21,10 @@ export function inspectCommand(host: CommandHost): Command {
       .argument('<config>', 'the configuration')
       .argument('<key>', 'the object')
       .description(
-        'Says where an object is, in which version and chunks, and, by the seed, when it is read next',
+        'Shows where an object is, in which version and chunks, and, from the seed, when it is read next',
       ),
   )
-    .option('--from <epoch>', 'accesses of this epoch and later ones', wholeNumber, 0)
+    .option('--from <epoch>', 'only accesses in this epoch and later ones', wholeNumber, 0)
     .option('--json', 'the result as JSON')
     .action((file: string, key: string, options: InspectKeyOptions) => inspectKey(host, file, key, options));
   addPlanOptions(
@@ -32,7 +32,8 @@ export function inspectCommand(host: CommandHost): Command {
       .command('plan')
       .argument('<config>', 'the configuration')
       .description(
-        'Says what a worker of a training should keep on which tier, by how often it reads each object',
+        'Shows which objects a worker of a training run should keep on which tier, by how often it reads ' +
+          'each',
       ),
   )
     .option('--keys', 'the keys in the order in which they are first read, tier by tier')
@@ -42,7 +43,7 @@ export function inspectCommand(host: CommandHost): Command {
     .command('manifest')
     .argument('<config>', 'the configuration, which names the manifest')
     .option('--json', 'the result as JSON')
-    .description('Says what the manifest holds, whether it is whole, and how old it is')
+    .description('Shows what the manifest holds, whether it is intact, and how old it is')
     .action((file: string, { json = false }: { json?: boolean }) => inspectManifest(host, file, json));
   return inspect;
 }

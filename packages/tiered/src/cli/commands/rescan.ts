@@ -7,9 +7,10 @@ import { addSessionOption } from '../options.js';
 /** `tiered rescan`. */
 export function rescanCommand(host: CommandHost): Command {
   return addSessionOption(new Command('rescan'))
-    .summary('Has a daemon list its source again')
+    .summary('Makes a daemon list its source again')
     .description(
-      'Has a "tiered daemon" list its source again, so that programs read copies also of what came or changed. Ends when that is done.',
+      'Makes a "tiered daemon" list its source again, so that programs also get copies of new and changed ' +
+        'objects. Ends when the source has been listed.',
     )
     .action((options: { readonly at?: string }) => rescan(host, options));
 }

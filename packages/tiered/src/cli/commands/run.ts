@@ -19,15 +19,15 @@ Examples:
 export function runCommand(host: CommandHost): Command {
   const command = withOptions(new Command('run'));
   return command
-    .summary('Runs a program with its files read from tiers')
+    .summary('Runs a program, and serves its files from tiers')
     .description(
-      'Runs a program that knows nothing of tiers. Files that it opens for reading in the source are read from copies on ' +
-        'the tiers; files without a copy are copied in the background. The exit code is that of the program, or 128 and the ' +
-        'number of the signal that ended it.',
+      'Runs an unmodified program. Files that it opens for reading in the source are read from copies on ' +
+        'the tiers; files without a copy are copied in the background. The exit code is that of the ' +
+        'program, or 128 plus the number of the signal that ended it.',
     )
     .usage('[source] [options] -- <program> [args...]')
     .argument('<source-or-program>', `${SOURCE}; left out with --config and --at`)
-    .argument('[program-and-args...]', 'as for a shell, behind --')
+    .argument('[program-and-args...]', 'the program and its arguments as for a shell, after --')
     .addHelpText('after', EXAMPLES)
     .action(async (first: string, rest: string[], options: RunOptions) => {
       const { source, program, said } =
@@ -40,8 +40,8 @@ export function runCommand(host: CommandHost): Command {
 
 function withOptions(command: Command): Command {
   return addServingOptions(command)
-    .option('--at <directory>', 'in place of a source: that of a "tiered daemon" which runs')
-    .option('--quiet', 'no summary at the end, and no line of status')
+    .option('--at <directory>', 'instead of a source: the directory of a running "tiered daemon"')
+    .option('--quiet', 'prints no summary at the end, and no status lines')
     .option('--json', 'the summary as JSON: the last line of standard error')
     .passThroughOptions();
 }

@@ -15,55 +15,61 @@ Examples:
   tiered serve /mnt/imagenet --tier ram:8GiB --cluster imagenet --port 0
 
 Environment: TIERED_ACCESS_KEY_ID and TIERED_SECRET_ACCESS_KEY are the keys that clients sign with. Without them
-anybody on this machine may read, and no other machine can. TIERED_METRICS_TOKEN guards /metrics.`;
+every user of this machine may read, and no other machine can. TIERED_METRICS_TOKEN guards /metrics.`;
 
 /** `tiered serve`. */
 export function serveCommand(host: CommandHost): Command {
   return new Command('serve')
     .summary('Serves a source to clients of S3, from tiers')
     .description(
-      'Serves objects by the read API of S3 at an endpoint of its own, until it is interrupted. Each configuration is a bucket. ' +
-        'Objects that clients read from the source are copied to the tiers in the background.',
+      'Serves objects through the read API of S3 at an endpoint of its own, until it is interrupted. Each ' +
+        'configuration is a bucket. Objects that clients read from the source are copied to the tiers in ' +
+        'the background.',
     )
     .argument('<what...>', `configurations; or, with --tier, one source: ${SOURCE}`)
     .addOption(
       repeatable(
         '--tier <place:quota>',
-        'beside a source: such as ram:8GiB, /nvme/cache:200GiB or /nvme/cache:80%, fastest first; may be repeated',
+        'with a source: a tier, such as ram:8GiB, /nvme/cache:200GiB or /nvme/cache:80%, fastest first; ' +
+          'may be repeated',
       ),
     )
-    .option('--manifest <file>', 'beside a source: keeps the list of its objects in this file')
+    .option('--manifest <file>', 'with a source: keeps the list of its objects in this file')
     .option(
       '--bucket <name[/prefix/]>',
-      'what clients call the bucket, and what stands before its keys; default: as in the source',
+      'name of the bucket for clients, and a prefix of its keys; default: as in the source',
     )
     .addOption(
       repeatable(
         '--changing <glob>',
-        'beside a source: keys whose objects change, such as "**/_versions/*": the source is asked before they are served; may be repeated',
+        'with a source: keys whose objects change, such as "**/_versions/*"; the source is asked before ' +
+          'they are served; may be repeated',
       ),
     )
     .addOption(
       repeatable(
         '--writes <prefix/>',
-        'beside a source that is a bucket: clients may write and delete what is below, such as checkpoints/; may be repeated',
+        'with a source that is a bucket: clients may write and delete below this prefix, such as ' +
+          'checkpoints/; may be repeated',
       ),
     )
     .option(
       '--cluster <name>',
-      'beside a source: shares the tiers with the other processes of this user and machine that name the same cluster',
+      'with a source: shares the tiers with the other processes of this user and machine that name the ' +
+        'same cluster',
     )
-    .option('--host <address>', 'to listen on; others than loopback need keys', '127.0.0.1')
-    .option('--port <n>', 'to listen on; 0 is a free one', portNumber, 9400)
-    .option('--metrics-port <n>', 'for /healthz, /readyz and /metrics; default: none', portNumber)
+    .option('--host <address>', 'address to listen on; any but loopback needs keys', '127.0.0.1')
+    .option('--port <n>', 'port to listen on; 0 is a free one', portNumber, 9400)
+    .option('--metrics-port <n>', 'port for /healthz, /readyz and /metrics; default: none', portNumber)
     .option(
       '--processes <n>',
-      'that serve at the port together; they share the tiers on disks, and each has its part of those in memory',
+      'processes that serve at the port together; they share the tiers on disks, and each has its part of ' +
+        'the tiers in memory',
       processCount,
       1,
     )
-    .option('--access-log', 'a line of JSON on standard error for each answer')
-    .option('--json', 'what is said on standard output as a line of JSON')
+    .option('--access-log', 'a line of JSON on standard error for each response')
+    .option('--json', 'standard output as a line of JSON')
     .addHelpText('after', EXAMPLES)
     .action((what: string[], options: ServeOptions) => serve(host, what, options));
 }

@@ -13,20 +13,21 @@ import { addMeasuredOptions, type MeasuredOptions } from '../options.js';
 export function addProfileCommand(program: Command, host: CommandHost): void {
   const command = program
     .command('profile')
-    .argument('<profile>', 'what "tiered calibrate -o" wrote')
+    .argument('<profile>', 'a profile from "tiered calibrate -o"')
     .requiredOption(
       '--config <file>',
-      'the configuration that was measured: its source is listed, its quotas count',
+      'the configuration that was measured; its source is listed, and its quotas apply',
     )
     .option(
       '--what-if <changes...>',
-      'other quotas, such as ram=20GB,40GB disk=500GB, or source=500MB a second: all combinations; tiers are ram, disk, disk2',
+      'other quotas, such as ram=20GB,40GB disk=500GB, or source=500MB per second; simulates all ' +
+        'combinations; tiers are ram, disk, disk2',
     )
-    .option('--epochs <n>', 'how many', wholeNumber, 10);
+    .option('--epochs <n>', 'number of epochs', wholeNumber, 10);
   addMeasuredOptions(command)
-    .option('--json', 'results as JSON, in place of sentences and the table')
+    .option('--json', 'results as JSON, instead of sentences and the table')
     .option('--svg <file>', 'a chart')
-    .description('Says what other quotas would bring, on storage that was measured')
+    .description('Predicts the effect of other quotas, on storage that was measured')
     .action((profile: string, options: SimulateProfileOptions) => simulateProfile(host, profile, options));
 }
 

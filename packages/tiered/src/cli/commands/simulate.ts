@@ -11,13 +11,14 @@ import { addProfileCommand } from './simulate-profile.js';
 /** `tiered simulate`. */
 export function simulateCommand(host: CommandHost): Command {
   const program = new Command('simulate')
-    .summary('Says how long a training would take')
+    .summary('Predicts how long a training run would take')
     .description(
-      'Says how long a training would take, and where it would read from, under each of these policies',
+      'Predicts how long a training run would take, and where it would read from, under each of the given ' +
+        'policies',
     );
   const scenario = program
     .command('scenario')
-    .argument('<name>', 'of the HDMLP paper, section 6.1: 1, 2, 3, 3-places, 4, 5')
+    .argument('<name>', 'a scenario of the HDMLP paper, section 6.1: 1, 2, 3, 3-places, 4, 5')
     .description('Simulates one of the scenarios of the HDMLP paper')
     .action((name: string, options: SimulateOptions) => simulateScenario(host, name, options));
   const file = program
@@ -34,18 +35,19 @@ function addOptions(command: Command): void {
   command
     .option(
       '--policies <names>',
-      'separated by commas, such as nopfs,first-fit,lru,naive; a wrong name lists all',
+      'policies, separated by commas, such as nopfs,first-fit,lru,naive; a wrong name lists all of them',
       (text: string) => text.split(','),
     )
     .option(
       '--what-if <changes...>',
-      'such as ram=10,20,40 ssd=20,40,80 (GB) source=500 (MB/s): all combinations; default: the policies of the file, else nopfs',
+      'changes such as ram=10,20,40 ssd=20,40,80 (GB) source=500 (MB/s); simulates all combinations, by ' +
+        'default with the policies of the file, else nopfs',
     )
-    .option('--epochs <n>', 'how many', wholeNumber)
-    .option('--seed <n>', 'decides sizes and orders', wholeNumber)
-    .option('--json', 'results as JSON, in place of the table')
-    .option('--csv', 'results as CSV, in place of the table')
-    .option('--svg <file>', 'a chart as Fig. 7 of the paper');
+    .option('--epochs <n>', 'number of epochs', wholeNumber)
+    .option('--seed <n>', 'seed that decides sizes and orders', wholeNumber)
+    .option('--json', 'results as JSON, instead of the table')
+    .option('--csv', 'results as CSV, instead of the table')
+    .option('--svg <file>', 'a chart like Fig. 7 of the paper');
 }
 
 interface SimulateOptions {

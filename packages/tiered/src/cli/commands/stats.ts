@@ -10,12 +10,13 @@ import type { TierLook } from '../shared/look.js';
 /** `tiered stats`. */
 export function statsCommand(host: CommandHost): Command {
   return new Command('stats')
-    .summary('Says what is on each tier, by whom, and how full it is')
+    .summary('Shows what is on each tier, which processes use it, and how full it is')
     .argument('<config>', 'the configuration')
     .option('--json', 'the statistics as JSON')
     .option('--prometheus', 'the statistics in the text format of Prometheus')
     .description(
-      'Says what is on each tier, by whom, how full it is, and how far that is from the most; changes nothing',
+      'Shows what is on each tier, which processes use it, how full it is, and how far that is from the ' +
+        'optimum; changes nothing',
     )
     .action((file: string, options: StatsOptions) => stats(host, file, options));
 }

@@ -12,26 +12,28 @@ import { programsText } from '../summary.js';
 /** `tiered top`. */
 export function topCommand(host: CommandHost): Command {
   return new Command('top')
-    .summary('Watches trainings while they run')
+    .summary('Watches training runs')
     .argument(
       '[config]',
-      'a configuration that names its monitor; default: what this user serves by "tiered run" and "tiered daemon"',
+      'a configuration that names its monitor; default: everything that this user serves with "tiered ' +
+        'run" and "tiered daemon"',
     )
     .option(
       '--directory <path>',
-      'in place of a configuration: the directory of the sockets, as in the option monitor of openDataset',
+      'instead of a configuration: the directory of the sockets, as in the option monitor of openDataset',
     )
     .option(
       '--all',
-      'in place of processes: all jobs that share sources, as "tiered control show" does; with its --registry and --name',
+      'instead of processes: all jobs that share sources, as in "tiered control show"; takes its ' +
+        '--registry and --name',
     )
-    .option('--registry <place>', 'with --all: where jobs meet')
+    .option('--registry <place>', 'with --all: the registry where jobs meet')
     .option('--name <name>', 'with --all: the name of the registry')
-    .option('--interval <seconds>', 'between two looks', positive, 1)
-    .option('--count <n>', 'looks; default: until it is interrupted', positiveWhole)
-    .option('--json', 'each look as a line of JSON')
+    .option('--interval <seconds>', 'seconds between refreshes', positive, 1)
+    .option('--count <n>', 'number of refreshes; default: until interrupted', positiveWhole)
+    .option('--json', 'each refresh as a line of JSON')
     .description(
-      'Watches processes that offer a socket: hits per tier, the source, what is placed, and what limits them',
+      'Watches processes that offer a socket: hits per tier, the source, placement, and what limits them',
     )
     .action((config: string | undefined, options: TopOptions) => top(host, config, options));
 }

@@ -10,17 +10,18 @@ import { addTrainingOptions, type TrainingOptions } from '../options.js';
 export function traceCommand(host: CommandHost): Command {
   const command = new Command('trace')
     .summary('Merges and cuts traces, or makes one from a seed')
-    .argument('[files...]', 'traces of "tiered run --record", which are merged by time')
+    .argument('[files...]', 'traces from "tiered run --record", which are merged by time')
     .option(
       '--config <file>',
       'without files: a configuration, whose objects are read in the order of --seed',
     )
     .option('--pattern <glob>', 'with --config: only objects whose keys match, such as "train/**"')
-    .option('--skip <n>', 'leaves out the first opens', wholeNumber)
-    .option('--take <n>', 'only so many opens', positiveWhole);
+    .option('--skip <n>', 'leaves out this many opens at the start', wholeNumber)
+    .option('--take <n>', 'keeps only this many opens', positiveWhole);
   return addTrainingOptions(command)
     .description(
-      'Writes a trace to standard output, for "tiered run --replay": of the files, or of a training whose order is known by its seed.',
+      'Writes a trace to standard output, for "tiered run --replay": the merged files, or the trace of a ' +
+        'training run whose order follows from its seed.',
     )
     .action((files: string[], options: TraceOptions) => writeTrace(host, files, options));
 }

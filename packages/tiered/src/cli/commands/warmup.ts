@@ -19,18 +19,19 @@ import type { SelectionOptions } from '../shared/selection.js';
 /** `tiered warmup`. */
 export function warmupCommand(host: CommandHost): Command {
   const command = new Command('warmup')
-    .summary('Fills the tiers ahead of a training')
+    .summary('Fills the tiers before a training run')
     .argument('<config>', 'the configuration')
-    .option('--prefix <prefix>', 'only the objects whose keys begin so')
+    .option('--prefix <prefix>', 'only the objects whose keys begin with this')
     .option('--pattern <glob>', 'only the objects whose keys match, such as "train/**/*.jpg"')
     .option('--keys <file>', 'only these objects, one key a line, in this order; - is standard input')
     .option('--budget <size>', 'fetches at most this much from the source, such as 50GiB; default: no limit')
-    .option('--check', 'fetches nothing; says what is missing, and fails if anything is')
+    .option('--check', 'fetches nothing; reports what is missing, and fails if anything is')
     .option('--json', 'the result as JSON');
   return addPlanOptions(command)
     .description(
-      'Fills the tiers ahead of a training, as far as they have room: in the order of the keys, or, with --seed, in the order ' +
-        'in which the training first reads what it should keep. Memory tiers are left to the training.',
+      'Fills the tiers before a training run, as far as they have room: in the order of the keys or, with ' +
+        '--seed, in the order in which the run first reads the objects that it should keep. Memory tiers ' +
+        'are left to the training run.',
     )
     .action((file: string, options: WarmupOptions) => warmup(host, file, options));
 }

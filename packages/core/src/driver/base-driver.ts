@@ -19,24 +19,24 @@ import type {
 } from './driver.js';
 import { bufferedWriter, checkedPieces, gathered, readEach, unsupported } from './helpers.js';
 
-/** What a driver tells its base class about itself. */
+/** A driver's description of itself for its base class. */
 export interface BaseDriverOptions {
   /** Names the driver in messages, events and metrics. Holds no secrets. */
   readonly name: string;
-  /** Where the storage is, as `StorageDriver.location` says. Default: nobody else can reach it. */
+  /** The location of the storage, as `StorageDriver.location`. Default: only this driver can reach it. */
   readonly location?: string | undefined;
   /**
-   * What the driver can do beside reading. Each of `list`, `write` and `delete` needs the method that does
-   * it. Default: nothing; `usage` as `list`, because usage is then the sum of a listing; `persistent` is
-   * true.
+   * The capabilities of the driver besides reading. Each of `list`, `write` and `delete` requires the method
+   * that implements it. Default: none; `usage` as `list`, because usage is then the sum of a listing;
+   * `persistent` is true.
    */
   readonly capabilities?: Partial<Omit<DriverCapabilities, 'index' | 'buffersWrites'>> | undefined;
 }
 
-/** What a capability needs of its driver. */
+/** The method that a capability requires. */
 const METHODS = { list: 'listObjects', write: 'writeObject', delete: 'deleteObject' } as const;
 
-/** The capability that an operation needs. Every driver reads. */
+/** The capability that an operation requires. Every driver reads. */
 const NEEDS: Readonly<Partial<Record<Operation, keyof DriverCapabilities>>> = {
   list: 'list',
   write: 'write',
@@ -47,18 +47,18 @@ const NEEDS: Readonly<Partial<Record<Operation, keyof DriverCapabilities>>> = {
 
 /**
  * The base class of a driver for a source, or for a simple tier. It has every method of the contract and
- * guards each of them: the driver is open, the signal has not aborted, the capability was declared, and what
- * fails is a `TieredError`. The author writes `statObject` and `readRange`, and what its capabilities
- * promise.
+ * guards each of them: the driver is open, the signal has not aborted, the capability was declared, and every
+ * failure is a `TieredError`. The author writes `statObject` and `readRange`, and the methods of the declared
+ * capabilities.
  *
  * A method that fails because its signal aborted rejects with `signal.reason`, whatever the author's code
- * threw. Any other error that is no `TieredError` becomes `TIERED_IO`, with the error as its cause. That is
- * not `retryable`; map the errors that are, and missing objects (`notFound`), yourself, in each method or in
- * `explained`.
+ * threw. Any other error that is not a `TieredError` becomes `TIERED_IO`, with the error as its cause.
+ * `TIERED_IO` is not `retryable`. Map retryable errors and missing objects (`notFound`) yourself, in each
+ * method or in `explained`.
  *
- * Objects that are written are gathered in memory, as a whole; a driver that writes in parts overrides
- * `write`, and does so within `guarded`. A driver that shares an index between processes or reads batches
- * better implements `StorageDriver` itself.
+ * Objects that are written are buffered in memory as a whole. A driver that writes in parts overrides
+ * `write`, and does so within `guarded`. A driver that shares an index between processes or has a faster way
+ * to read batches implements `StorageDriver` itself.
  */
 export abstract class BaseDriver implements StorageDriver {
   readonly name: string;
@@ -84,7 +84,7 @@ export abstract class BaseDriver implements StorageDriver {
     });
     for (const [name, method] of Object.entries(METHODS)) {
       const capability = name as keyof typeof METHODS;
-      // A driver may do it in its own way, and then needs no such method.
+      // A driver that overrides the operation itself needs no such method.
       const isOwn = this[capability] !== BaseDriver.prototype[capability];
       if (this.capabilities[capability] && !isOwn && typeof this[method] !== 'function')
         throw configError(`capabilities.${capability}`, `false, or a method ${method}`, true);
@@ -99,7 +99,7 @@ export abstract class BaseDriver implements StorageDriver {
     return this.#location;
   }
 
-  /** Describes one object. A missing one is `notFound(this, 'stat', key)`. */
+  /** Describes one object. Throws `notFound(this, 'stat', key)` for a missing one. */
   protected abstract statObject(key: string, options: OperationOptions): Promise<ObjectStat>;
 
   /**
@@ -110,8 +110,8 @@ export abstract class BaseDriver implements StorageDriver {
   protected abstract readRange(key: string, options: ReadOptions): Promise<Uint8Array>;
 
   /**
-   * Reads into the caller's memory, and does not touch it after it has settled. Default: `readRange`, and a
-   * copy.
+   * Reads into the caller's memory, and does not touch it after the call has settled. Default: `readRange`
+   * and a copy.
    */
   protected async readRangeInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
     const bytes = await this.readRange(key, { ...options, length: target.byteLength });
@@ -122,14 +122,14 @@ export abstract class BaseDriver implements StorageDriver {
   }
 
   /**
-   * Refuses, with `TIERED_KEY_INVALID`, keys that the storage would take for others. Called before each
-   * operation on an object. Default: every key is fine.
+   * Refuses, with `TIERED_KEY_INVALID`, keys that the storage would confuse with others. Called before each
+   * operation on an object. Default: every key is valid.
    */
   protected assertKey?(operation: Operation, key: string): void;
 
   /**
-   * Returns the error that the caller gets for what an operation threw, other than its signal's reason and
-   * any `TieredError`. Default: `TIERED_IO`, with what was thrown as its cause.
+   * Returns the error that the caller gets for an error thrown by an operation, other than its signal's
+   * reason or a `TieredError`. Default: `TIERED_IO`, with the thrown error as its cause.
    */
   protected explained(thrown: unknown, operation: Operation, key: string | undefined): unknown {
     return new TieredError('TIERED_IO', `${this.name}: ${operation} failed; the cause says why.`, {
@@ -140,22 +140,22 @@ export abstract class BaseDriver implements StorageDriver {
     });
   }
 
-  /** Makes the storage ready. Default: there is nothing to do. */
+  /** Prepares the storage. Default: does nothing. */
   protected openStorage?(options: OperationOptions): Promise<void>;
 
-  /** Releases every resource. Called once after each `open` that succeeded. Default: there is none. */
+  /** Releases every resource. Called once after each successful `open`. Default: there is none. */
   protected closeStorage?(): Promise<void>;
 
-  /** Enumerates objects in pages, in any order. Needed for `list`. */
+  /** Enumerates objects in pages, in any order. Required for `list`. */
   protected listObjects?(options: ListOptions): AsyncIterable<readonly ObjectStat[]>;
 
-  /** Creates or replaces an object, atomically. `bytes` has the announced size. Needed for `write`. */
+  /** Creates or replaces an object, atomically. `bytes` has the announced size. Required for `write`. */
   protected writeObject?(key: string, bytes: Uint8Array, options: WriteOptions): Promise<void>;
 
-  /** Removes an object; a missing one is no error. Needed for `delete`. */
+  /** Removes an object; a missing one is no error. Required for `delete`. */
   protected deleteObject?(key: string, options: OperationOptions): Promise<void>;
 
-  /** Measures what the objects occupy. Default: the sum of a listing. */
+  /** Measures the space that the objects occupy. Default: the sum of a listing. */
   protected async measureUsage({ signal }: OperationOptions): Promise<DriverUsage> {
     let bytes = 0;
     let objects = 0;
@@ -214,7 +214,7 @@ export abstract class BaseDriver implements StorageDriver {
 
   async write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
     this.#assertUsable('write', key, options.signal);
-    // Errors of whoever brings the bytes are not the storage's, and stay as they are.
+    // Errors of the producer of the bytes are not the storage's, and pass unchanged.
     const pieces = checkedPieces(this, key, data, options);
     const bytes = await gathered(pieces, data, () => this.#memoryFor(key, options.size));
     await this.guarded('write', key, options, async () => this.writeObject?.(key, bytes, options));

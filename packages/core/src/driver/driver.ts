@@ -1,7 +1,7 @@
 /**
- * What a driver can do, declared once and frozen. `Hierarchy` checks it before every call, and the
- * conformance suite chooses its cases by it. Every driver has `open`, `close`, `stat`, `read`, `readInto` and
- * `readMany`.
+ * The capabilities of a driver, declared once and frozen. `Hierarchy` checks them before every call, and the
+ * conformance suite selects its tests by them. Every driver has `open`, `close`, `stat`, `read`, `readInto`
+ * and `readMany`.
  */
 export interface DriverCapabilities {
   /** `list` enumerates every object. */
@@ -13,24 +13,24 @@ export interface DriverCapabilities {
   /** `usage` measures what the objects occupy. */
   readonly usage: boolean;
   /**
-   * `read` returns views on memory that the driver keeps. They cost no copy, and must never be written to.
+   * `read` returns views of memory that the driver keeps. Views cost no copy, and must never be written to.
    */
   readonly sharedViews: boolean;
-  /** Objects are still there after `close` and `open`. */
+  /** Objects survive `close` and `open`. */
   readonly persistent: boolean;
-  /** `openIndex` gives a home to an index that all users of this storage share. */
+  /** `openIndex` provides a home for an index that all users of this storage share. */
   readonly index: boolean;
-  /** An object that is written in parts (`create`) is kept in memory as a whole until it is published. */
+  /** An object written in parts (`create`) is held in memory as a whole until it is published. */
   readonly buffersWrites: boolean;
   /**
-   * Which threads read files. `native`: threads of the driver's own, as many as are wanted. `node`: Node's
-   * thread pool, which has four threads for the whole process unless UV_THREADPOOL_SIZE says otherwise.
-   * Undefined where nothing is read from files.
+   * The threads that read files. `native`: the driver's own threads, in any number. `node`: Node's thread
+   * pool, which has four threads for the whole process unless UV_THREADPOOL_SIZE says otherwise. Undefined if
+   * the driver reads no files.
    */
   readonly threads?: 'native' | 'node' | undefined;
   /**
-   * The most single reads that are really under way at the same time. Further ones wait for a thread.
-   * Undefined where there is no such limit.
+   * The most single reads that actually run at the same time. Further reads wait for a thread. Undefined if
+   * there is no such limit.
    */
   readonly readsAtOnce?: number | undefined;
 }
@@ -55,37 +55,37 @@ export interface ListOptions extends OperationOptions {
   /** Only keys that start with these characters. Default: all. */
   readonly prefix?: string | undefined;
   /**
-   * Called for what looks like an object and is not listed, with the reason in words, the same ones for the
-   * same reason: a symbolic link out of the storage, for example. Must not throw.
+   * Called for each entry that looks like an object but is not listed, such as a symbolic link out of the
+   * storage. Gets the reason in words, always the same words for the same reason. Must not throw.
    */
   readonly leftOut?: ((key: string, why: string) => void) | undefined;
 }
 
-/** Options of `readInto`. The length of the target says how much is read. */
+/** Options of `readInto`. The length of the target is the length of the read. */
 export interface ReadIntoOptions extends OperationOptions {
   readonly offset: number;
   /**
    * Reads only bytes of this version. A driver that sees another version throws `TIERED_SOURCE_CHANGED`. It
-   * looks as closely as it can without a further request: at an open file's times, or with an If-Match.
+   * checks as closely as it can without another request: by the times of an open file, or with an If-Match.
    * Default: any version.
    */
   readonly version?: string | undefined;
   /**
-   * Called while `readInto` is under way, with the number of bytes from the start of the target that are
-   * final. Final bytes are the object's, of the version that was asked for, and stay as they are even if the
-   * rest fails. A number that is not larger than the last one says nothing new. Drivers that cannot know
-   * before the end never call it. No driver calls it once the read has settled. `read` does not call it.
+   * Called while `readInto` is in flight, with the number of bytes from the start of the target that are
+   * final. Final bytes belong to the object, in the requested version, and do not change even if the rest
+   * fails. A number no larger than the last one carries no news. Drivers that cannot know before the end
+   * never call it. No driver calls it once the read has settled. `read` does not call it.
    */
   readonly progress?: ((bytes: number) => void) | undefined;
   /**
-   * Promises that nobody transfers or shrinks the target's buffer until the call has settled. A driver's
-   * threads may then fill it directly. Otherwise they fill memory of their own, and the bytes are copied from
-   * there. Default: false.
+   * Promises that the target's buffer is neither transferred nor shrunk until the call has settled. A
+   * driver's threads may then fill it directly. Otherwise they fill memory of their own, and the bytes are
+   * copied from there. Default: false.
    */
   readonly isFixed?: boolean | undefined;
   /**
-   * Tells whether somebody waits for the bytes at this moment. What has to let requests wait, such as a
-   * source that is shared with other jobs, serves those first. Default: somebody does.
+   * Returns whether a reader is waiting for the bytes at this moment. If requests have to queue, as at a
+   * source shared with other jobs, these go first. Default: a reader is waiting.
    */
   readonly isWaitedFor?: (() => boolean) | undefined;
 }
@@ -101,9 +101,10 @@ export interface ReadRequest {
   readonly offset: number;
   readonly target: Uint8Array;
   /**
-   * Several ranges of the object in place of the one at `offset`: pairs of a first byte, counted from
-   * `offset`, and a length. Their bytes go into the target one behind the other, and fill it exactly. The
-   * outcome is the number of bytes up to the first range that the object cuts short. Default: one range.
+   * Several ranges of the object instead of the one at `offset`, as pairs of a first byte, counted from
+   * `offset`, and a length. Their bytes are packed into the target back to back, and fill it exactly. The
+   * outcome is the number of bytes up to the point where the object first cuts a range short. Default: one
+   * range.
    */
   readonly pieces?: Float64Array | undefined;
   /**
@@ -115,36 +116,37 @@ export interface ReadRequest {
   readonly version?: string | undefined;
 }
 
-/** How one read of a batch ended: the number of bytes it gave, or its own error. */
+/** The outcome of one read of a batch: the number of bytes it gave, or its own error. */
 export type ReadOutcome = { readonly bytes: number } | { readonly error: unknown };
 
 /** Options of `write`. */
 export interface WriteOptions extends OperationOptions {
   /**
-   * The number of bytes that will come. Any other number is `TIERED_SIZE_MISMATCH`, and publishes nothing.
+   * The announced number of bytes. Any other number fails with `TIERED_SIZE_MISMATCH`, and publishes nothing.
    */
   readonly size: number;
   /**
-   * Writes only if there is no object of this key, and throws `TIERED_EXISTS` if there is one. The storage
-   * itself decides, so that of several writers at the same time one succeeds. `TIERED_UNSUPPORTED` where the
-   * storage cannot do this. Default: false, which replaces an existing object.
+   * Writes only if no object has this key, and throws `TIERED_EXISTS` if one has. The storage itself decides,
+   * so one of several concurrent writers succeeds. Throws `TIERED_UNSUPPORTED` if the storage cannot do this.
+   * Default: false, which replaces an existing object.
    */
   readonly ifAbsent?: boolean | undefined;
   /**
-   * Whether the driver may keep the memory of the data, because nobody writes to it any more. So a driver
-   * that has objects in memory need not copy them. Default: false.
+   * Whether the driver may keep the memory of the data, because it is no longer written to. A driver that
+   * holds objects in memory then need not copy them. Default: false.
    */
   readonly isGiven?: boolean | undefined;
 }
 
 /**
- * The bytes of an object to be written: at once, in parts that stay as they are until the write has settled,
- * or in pieces that come one by one. Their producer may reuse a piece once the next one is asked for.
+ * The bytes of an object to be written: at once, in parts that stay unchanged until the write has settled, or
+ * in pieces that come one by one. The producer may reuse a piece once the next one is requested.
  */
 export type WriteData = Uint8Array | readonly Uint8Array[] | AsyncIterable<Uint8Array>;
 
 /**
- * Options of `create`. The signal ends `create` itself. The calls of the writer have signals of their own.
+ * Options of `create`. The signal aborts only `create` itself. The calls of the writer have their own
+ * signals.
  */
 export interface CreateOptions extends OperationOptions {
   /** The exact size of the object, in bytes. */
@@ -152,51 +154,51 @@ export interface CreateOptions extends OperationOptions {
 }
 
 /**
- * An object that is being written in parts, in any order. Nobody else sees it until it is published. It ends
- * once, by `publish` or `discard`, and its creator has to call one of them.
+ * An object that is being written in parts, in any order. It is invisible to others until it is published. It
+ * ends once, by `publish` or `discard`, and its creator must call one of them.
  */
 export interface ObjectWriter {
   /**
-   * Writes bytes at an offset, within the size. Parts may be written at the same time, and must not overlap.
-   * A part that failed or was aborted may be written again. The bytes are the caller's again once the call
-   * has settled.
+   * Writes bytes at an offset, within the size. Parts may be written concurrently, and must not overlap. A
+   * part that failed or was aborted may be written again. The bytes are the caller's again once the call has
+   * settled.
    */
   writeAt(bytes: Uint8Array, options: ReadIntoOptions): Promise<void>;
   /**
-   * Reads what has been written already. Short only at the end of the object. Bytes that were not written yet
-   * have any value.
+   * Reads bytes that are already written. Short only at the end of the object. Bytes not yet written may have
+   * any value.
    */
   readInto(target: Uint8Array, options: ReadIntoOptions): Promise<number>;
   /**
-   * Makes the object visible under its key, atomically. The caller has written every byte. A driver that sees
-   * a missing one throws `TIERED_SIZE_MISMATCH`. After a failure the object may be published all the same,
-   * but only on storage whose answer can get lost. `discard` is still to be called then.
+   * Makes the object visible under its key, atomically. The caller must have written every byte. A driver
+   * that detects a missing one throws `TIERED_SIZE_MISMATCH`. After a failure the object may still be
+   * published, but only on storage whose answer can get lost. `discard` must be called in that case too.
    */
   publish(options: OperationOptions): Promise<void>;
-  /** Leaves no trace of what was not published. Idempotent, may be called at any time, and never fails. */
+  /** Leaves no trace of an unpublished object. Idempotent, never fails, and may be called at any time. */
   discard(): Promise<void>;
 }
 
 /**
- * Locks of whole numbers, 0 to `Number.MAX_SAFE_INTEGER`, between all openings of a storage, in all processes
- * of the machine. The kernel keeps them, and ends those of an opening with it. No call waits. All throw the
- * errors of the system.
+ * Locks of whole numbers, 0 to `Number.MAX_SAFE_INTEGER`, shared by all openings of a storage, in all
+ * processes of the machine. The kernel keeps them, and releases those of an opening when it ends. No call
+ * waits. All throw the errors of the system.
  */
 export interface HomeLocks {
-  /** Has a number alone. Returns false if another opening has it, alone or shared. */
+  /** Locks a number exclusively. Returns false if another opening holds it, exclusively or shared. */
   take(number: number): boolean;
-  /** As `take`, but any number of openings may have it this way. */
+  /** As `take`, but any number of openings may share the lock. */
   share(number: number): boolean;
-  /** Lets go of a number. */
+  /** Releases a number. */
   release(number: number): void;
-  /** Whether another opening has a number. */
+  /** Whether another opening holds a number. */
   isTaken(number: number): boolean;
 }
 
 /**
- * Where the index of a tier is kept, and which of its members are running. Several processes need this to
- * share a tier without a server. The index itself is a database. This interface covers what only the storage
- * can know.
+ * Knows where the index of a tier is kept, and which of its members are running. Several processes need this
+ * to share a tier without a server. The index itself is a database. This interface covers only the part that
+ * the storage alone can know.
  */
 export interface IndexHome {
   /**
@@ -206,50 +208,50 @@ export interface IndexHome {
    */
   readonly member: string;
   /**
-   * Path of the index's file, on a local file system. The file exists, perhaps empty, and is accessible to
-   * its owner only.
+   * Path of the index file, on a local file system. The file exists, but may be empty, and only its owner can
+   * access it.
    */
   readonly path: string;
-  /** Whether what was reported as written has to survive a power cut. */
+  /** Whether acknowledged writes must survive a power cut. */
   readonly durable: boolean;
-  /** Identifies the present boot of the machine. Undefined if that cannot be known. */
+  /** Identifies the current boot of the machine. Undefined if it cannot be known. */
   readonly boot: string | undefined;
-  /** Whether the index is on the storage of the tier itself, and takes room there. */
+  /** Whether the index is on the storage of the tier itself, and uses its capacity. */
   readonly isOnTier: boolean;
   /**
-   * Bytes of a block. On the storage an object takes a multiple of it, and a directory one block. 1 where the
-   * storage has no blocks.
+   * Block size in bytes. An object occupies a multiple of it on the storage, and a directory one block. 1 if
+   * the storage has no blocks.
    */
   readonly blockBytes: number;
-  /** Locks between all openings of the storage. Undefined where the kernel keeps none. */
+  /** Locks shared by all openings of the storage. Undefined if the kernel keeps none. */
   readonly locks: HomeLocks | undefined;
-  /** Whether the opening behind a member is running. True where that cannot be known. */
+  /** Whether the opening behind a member is running. True if that cannot be known. */
   isRunning(member: string): Promise<boolean>;
   /** Every other opening that is running, as far as can be known. */
   others(): Promise<readonly string[]>;
-  /** Deletes what a member that no longer runs has left half written. */
+  /** Deletes the half-written data of a member that no longer runs. */
   clearUp(member: string): Promise<void>;
-  /** Closes what is open of an object that another process deleted. Resolves when it is closed. */
+  /** Closes whatever is open of an object that another process deleted. Resolves once it is closed. */
   forget(name: string): Promise<void>;
   /**
-   * Removes directories that hold nothing, such as those that a power cut kept and whose objects it lost.
-   * Costs a look at each directory. Does nothing where the storage has no directories.
+   * Removes empty directories, such as those that survived a power cut when their objects did not. Costs a
+   * look at each directory. Does nothing if the storage has no directories.
    */
   removeEmptyDirectories(signal?: AbortSignal): Promise<void>;
   /** Idempotent. */
   close(): Promise<void>;
 }
 
-/** What a driver's objects occupy, measured on the storage itself. */
+/** The space that a driver's objects occupy, measured on the storage itself. */
 export interface DriverUsage {
   /** Sum of the objects' sizes, in bytes. */
   readonly bytes: number;
   readonly objects: number;
-  /** Bytes that the storage could still take. Undefined if it cannot say. */
+  /** Bytes that the storage can still take. Undefined if it cannot tell. */
   readonly freeBytes?: number | undefined;
   /**
-   * What the objects take on the storage itself, in bytes: whole blocks, directories, and what the driver
-   * keeps beside them. Undefined where the storage cannot say.
+   * Bytes that the objects occupy on the storage itself: whole blocks, directories, and the driver's own data
+   * beside them. Undefined if the storage cannot tell.
    */
   readonly occupiedBytes?: number | undefined;
 }
@@ -267,41 +269,41 @@ export interface PeerReads {
  * numbers, capabilities were checked, and no operation runs before `open` or after `close`. A driver throws
  * `TieredError` for operating faults, and decides whether they are `retryable`. It throws `signal.reason`
  * when it stops because of its signal. A missing object is `TIERED_NOT_FOUND`. Any number of operations may
- * run at the same time. The conformance suite in `@tiered/core/conformance` checks all
- * of this, except for signals that abort while the storage works: it cannot hold a storage up.
+ * run concurrently. The conformance suite in `@tiered/core/conformance` checks all of this, except for
+ * signals that abort while the storage works, because it cannot hold up a storage.
  *
- * No member is optional, so that the compiler tells a decorator about a method it forgot. A driver answers
- * what it cannot do with `unsupported(...)`.
+ * No method is optional, so the compiler tells a decorator about a method it forgot. A driver answers
+ * unsupported operations with `unsupported(...)`.
  */
 export interface StorageDriver {
   /** Names the driver in messages, events and metrics, such as `fs:/data`. Holds no secrets. */
   readonly name: string;
   readonly capabilities: DriverCapabilities;
   /**
-   * Where the storage is: the text that stands before the keys, such as `file:///data/` or `s3://bucket/`. It
-   * is compared and shown, not fetched, so it is not percent-encoded, and it holds no secrets. Two drivers
-   * can reach the same object only if the location of one begins with that of the other, so end it with `/`.
-   * It may become more precise with `open`, which may resolve links. Undefined for storage that nobody else
-   * can reach, such as memory.
+   * The location of the storage: the text that precedes the keys, such as `file:///data/` or `s3://bucket/`.
+   * It is compared and shown, not fetched, so it is not percent-encoded, and it holds no secrets. Two drivers
+   * can reach the same object only if the location of one begins with the location of the other, so end it
+   * with `/`. It may become more precise with `open`, which may resolve links. Undefined for storage that no
+   * other driver can reach, such as memory.
    */
   readonly location: string | undefined;
   /**
-   * Names the data behind the location, from one start to the next, where the location alone does not:
+   * Identifies the data behind the location from one start to the next, if the location alone does not:
    * another file system may be mounted at the same path. Copies and manifests of a storage are valid for the
    * same identity. Begins with the location and a `#`, unless a user has named the data. May change with
-   * `open`. Undefined: the location.
+   * `open`. Undefined: the location is the identity.
    */
   readonly identity: string | undefined;
   /**
-   * Of a driver whose reads other workers may answer in place of the storage: what they gave so far.
-   * Statistics tell it from what the storage gave. Default: nothing.
+   * Reads that other workers have answered so far in place of the storage, for a driver with such peers.
+   * Statistics count them apart from reads of the storage. Default: none.
    */
   readonly peerReads?: PeerReads | undefined;
 
   /** Makes the driver ready. May be called again after `close`. */
   open(options: OperationOptions): Promise<void>;
 
-  /** Releases every resource. Idempotent. No operation is running when it is called. */
+  /** Releases every resource. Idempotent. Called only while no operation is running. */
   close(): Promise<void>;
 
   /** Describes one object. */
@@ -311,21 +313,21 @@ export interface StorageDriver {
   list(options: ListOptions): AsyncIterable<readonly ObjectStat[]>;
 
   /**
-   * Reads a range. Short only at the end of the object, as pread: an offset at or past the end gives no
-   * bytes. The bytes belong to the driver with `sharedViews`, and to the caller otherwise.
+   * Reads a range. As with pread, the result is short only at the end of the object: an offset at or past the
+   * end gives no bytes. The bytes belong to the driver with `sharedViews`, and to the caller otherwise.
    */
   read(key: string, options: ReadOptions): Promise<Uint8Array>;
 
   /**
    * Reads into the caller's memory and resolves to the number of bytes, short only at the end of the object.
-   * Does not touch the target after it has settled, even when it was aborted.
+   * Does not touch the target after the call has settled, even if it was aborted.
    */
   readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number>;
 
   /**
-   * Makes many `readInto` calls at once, for drivers that do better on batches. Outcome i belongs to request
-   * i. Does not reject: an abort is the outcome of the reads that it stopped. No target is touched after it
-   * has settled.
+   * Makes many `readInto` calls at once, for drivers that handle batches better. Outcome i belongs to request
+   * i. Never rejects: an abort is the outcome of the reads that it stopped. No target is touched after the
+   * call has settled.
    */
   readMany(requests: readonly ReadRequest[], options: OperationOptions): Promise<readonly ReadOutcome[]>;
 
@@ -344,17 +346,17 @@ export interface StorageDriver {
   /** Removes an object. A missing one is no error. */
   delete(key: string, options: OperationOptions): Promise<void>;
 
-  /** Measures what the objects occupy. Costs a walk over them where the storage keeps no sum. */
+  /** Measures the space that the objects occupy. Costs a walk over them if the storage keeps no sum. */
   usage(options: OperationOptions): Promise<DriverUsage>;
 
   /**
-   * Gives the index of a tier a home here. The home is closed before the driver is. Needs the capability
+   * Provides a home for the index of a tier. The home is closed before the driver. Requires the capability
    * `index`.
    */
   openIndex(options: OperationOptions): Promise<IndexHome>;
 }
 
-/** The names of what reaches a driver's storage: methods of `StorageDriver`, and of its writers. */
+/** Names of the operations that reach a driver's storage: methods of `StorageDriver` and of its writers. */
 export type Operation =
   | Exclude<keyof StorageDriver, 'name' | 'capabilities' | 'location' | 'identity' | 'peerReads' | 'close'>
   | 'writeAt'

@@ -13,7 +13,7 @@ import type {
 } from './driver.js';
 import { inSingleRanges } from './pieces.js';
 
-/** Makes the error of a driver that was asked for what it cannot do. */
+/** Makes the error of a driver that cannot do the requested operation. */
 export function unsupported(driver: StorageDriver, operation: Operation): TieredError {
   return new TieredError('TIERED_UNSUPPORTED', `${driver.name} does not support ${operation}.`, {
     driver: driver.name,
@@ -21,7 +21,7 @@ export function unsupported(driver: StorageDriver, operation: Operation): Tiered
   });
 }
 
-/** Makes the error of a driver that was asked for an object that is not there. */
+/** Makes the error of a driver for an object that does not exist. */
 export function notFound(
   driver: StorageDriver,
   operation: Operation,
@@ -36,7 +36,7 @@ export function notFound(
   });
 }
 
-/** Makes the error of a read that asked for a version and found another. `details` add what else is known. */
+/** Makes the error of a read that asked for a version and found another. `details` add further facts. */
 export function versionChanged(
   driver: StorageDriver,
   operation: Operation,
@@ -51,8 +51,8 @@ export function versionChanged(
 }
 
 /**
- * Implements `readMany` for drivers that have no better way than one `readInto` for each range, all under way
- * at once.
+ * Implements `readMany` for drivers that have no better way than one `readInto` per range, all in flight at
+ * once.
  */
 export async function readEach(
   driver: StorageDriver,
@@ -78,8 +78,9 @@ export function readOutcome(read: Promise<number>): Promise<ReadOutcome> {
 
 /**
  * Passes on the pieces of a `write` and checks them against the announced size. An abort ends them at once,
- * even while their producer stands still.
- * @throws TieredError `TIERED_SIZE_MISMATCH` as soon as too much has come, or at the end if too little has.
+ * even while their producer stalls.
+ * @throws TieredError `TIERED_SIZE_MISMATCH` as soon as there are too many bytes, or at the end if there are
+ * too few.
  */
 export async function* checkedPieces(
   driver: StorageDriver,
@@ -105,8 +106,8 @@ export async function* checkedPieces(
 }
 
 /**
- * Checks data that come in one piece, for drivers that need no pieces of them.
- * @throws TieredError `TIERED_SIZE_MISMATCH` if they are not as long as was announced.
+ * Checks data that comes in one piece, for drivers that do not write in pieces.
+ * @throws TieredError `TIERED_SIZE_MISMATCH` if its length is not the announced size.
  */
 export function assertSize(
   driver: StorageDriver,
@@ -126,8 +127,8 @@ function sizeMismatch(driver: StorageDriver, key: string, size: number, relation
 }
 
 /**
- * Joins the pieces of a `write`, for drivers that write an object at once. Data that is one piece already is
- * not copied.
+ * Joins the pieces of a `write`, for drivers that write an object at once. Data in a single piece is not
+ * copied.
  * @param allocate Makes memory for all of them.
  */
 export async function gathered(
@@ -146,14 +147,14 @@ export async function gathered(
 
 /**
  * Makes a writer for drivers that can only `write` whole objects. It keeps all parts in memory until they are
- * published. The `create` of such a driver looks at its signal, and returns this.
+ * published. The `create` of such a driver checks its signal, and returns this.
  */
 export function bufferedWriter(driver: StorageDriver, key: string, { size }: CreateOptions): ObjectWriter {
   const bytes = new Uint8Array(size);
   return writerInto(bytes, ({ signal }) => driver.write(key, bytes, { size, signal }));
 }
 
-/** Makes a writer whose parts go into memory that is published at the end. */
+/** Makes a writer that gathers its parts in memory and publishes that memory at the end. */
 export function writerInto(bytes: Uint8Array, publish: ObjectWriter['publish']): ObjectWriter {
   return {
     writeAt: async (part, { offset, signal }) => {

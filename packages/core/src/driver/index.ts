@@ -1,4 +1,4 @@
-/** For authors of drivers and decorators: the contract, and base classes that guard it. @module */
+/** For authors of drivers and decorators: the contract, and base classes that enforce it. @module */
 export { BaseDriver, type BaseDriverOptions } from './base-driver.js';
 export { InterceptingDriver, type DriverCall } from '../decorators/intercepting-driver.js';
 export type {

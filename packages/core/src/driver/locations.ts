@@ -3,10 +3,10 @@ import type { StorageDriver } from './driver.js';
 import { TieredError } from '../support/errors.js';
 import { isWithin, placeOf, type Place } from '../support/place.js';
 
-/** How locations of directories begin. */
+/** The beginning of a directory's location. */
 const SCHEME = 'file://';
 
-/** A driver, or whatever tells its location. */
+/** A driver, or anything else with a location. */
 type Located = Pick<StorageDriver, 'location'>;
 
 interface Level {
@@ -16,8 +16,8 @@ interface Level {
 
 /**
  * Refuses levels that share storage. The objects of one would be served, counted and deleted as those of the
- * other, and a tier inside the source would write to the source. A driver without a location shares storage
- * with no other.
+ * other, and a tier inside the source would write to the source. A driver without a location shares no
+ * storage.
  * @throws TieredError `TIERED_CONFIG_INVALID`, naming both levels.
  */
 export function assertApart(
@@ -41,7 +41,7 @@ export function assertApart(
   }
 }
 
-/** Names the fields, and not the locations, which may come from the environment. */
+/** Names the fields but not the locations, which may come from the environment. */
 function overlap(inner: Level, outer: Level): TieredError {
   const isOne = inner.location === outer.location;
   return refusal(inner.field, isOne ? `is where ${outer.field} is too` : `is inside ${outer.field}`);
@@ -61,8 +61,8 @@ export interface Found {
 }
 
 /**
- * Finds the directory of a level before it is opened, as opening a tier makes files there. Undefined if it is
- * none, or cannot be looked at: opening it then says why.
+ * Finds the directory of a level before the level is opened, because opening a tier creates files there.
+ * Undefined if there is no directory, or it cannot be inspected: opening it then says why.
  */
 export async function find(field: string, { location }: Located): Promise<Found | undefined> {
   if (location?.startsWith(SCHEME) !== true) return undefined;
@@ -71,8 +71,8 @@ export async function find(field: string, { location }: Located): Promise<Found 
 }
 
 /**
- * Refuses a level whose directory is that of another one, or inside it, or around it, whatever links and
- * mounts lead there.
+ * Refuses a level whose directory is the same as, inside, or around the directory of another level, whatever
+ * links and mounts lead there.
  * @throws TieredError `TIERED_CONFIG_INVALID`, naming both.
  */
 export async function assertElsewhere(level: Found, others: readonly Found[]): Promise<void> {
@@ -88,8 +88,8 @@ export async function assertElsewhere(level: Found, others: readonly Found[]): P
 }
 
 /**
- * Refuses a manifest inside the source. The source is never written, and the file would be one of its objects
- * from the next listing on.
+ * Refuses a manifest inside the source. The source is never written, and the next listing would show the file
+ * as one of its objects.
  * @throws TieredError `TIERED_CONFIG_INVALID`, which shows no path, for the same reason as above.
  */
 export function assertOutside({ location }: Located, manifest: string): void {
@@ -98,8 +98,8 @@ export function assertOutside({ location }: Located, manifest: string): void {
 }
 
 /**
- * As `assertOutside`, by whatever links and mounts the directory is reached that is written to. It need not
- * be there.
+ * As `assertOutside`, whatever links and mounts lead to the directory that is written to. The directory need
+ * not exist.
  */
 export async function assertReachedOutside(field: string, source: Located, directory: string): Promise<void> {
   const found = await find('source', source);

@@ -26,8 +26,8 @@ export interface MemoryDriverOptions {
   /** Name in messages and metrics. Default: `'memory'`. */
   readonly name?: string | undefined;
   /**
-   * The most bytes it takes. More is `TIERED_NO_SPACE`. Default: no bound of its own, because the quota of
-   * its tier is one. Set it when you use the driver alone.
+   * The most bytes it takes. More is `TIERED_NO_SPACE`. Default: no bound of its own, because its tier has a
+   * quota. Set it when you use the driver alone.
    */
   readonly quota?: ByteSize | undefined;
 }
@@ -35,14 +35,14 @@ export interface MemoryDriverOptions {
 interface StoredObject {
   readonly bytes: Uint8Array;
   /**
-   * Length of `bytes` when they were stored. They have none left if the borrower of a view took the memory
+   * Length of `bytes` when they were stored. Their length is 0 if the borrower of a view took the memory
    * away.
    */
   readonly size: number;
   readonly version: string;
 }
 
-/** Keys per page of `list`. Bounds how long one page keeps the event loop. */
+/** Keys per page of `list`. Bounds how long one page blocks the event loop. */
 const LIST_PAGE = 1000;
 
 /**
@@ -51,8 +51,8 @@ const LIST_PAGE = 1000;
  * `close` and `open` of the same instance, but not the end of the process.
  *
  * A view must only be read. `postMessage` does not transfer its memory: it copies the memory or throws,
- * depending on the version of Node. If a program takes the memory away all the same, by
- * `ArrayBuffer.transfer`, the object is gone as if it were deleted.
+ * depending on the version of Node. If a program takes the memory away anyway, by `ArrayBuffer.transfer`, the
+ * object is treated as deleted.
  */
 export class MemoryDriver implements StorageDriver {
   readonly name: string;
@@ -85,7 +85,7 @@ export class MemoryDriver implements StorageDriver {
   }
 
   async close(): Promise<void> {
-    // Nothing is held open. The objects stay for the next open().
+    // No resource is held open. The objects stay for the next open().
   }
 
   async stat(key: string, { signal }: OperationOptions): Promise<ObjectStat> {
@@ -126,7 +126,7 @@ export class MemoryDriver implements StorageDriver {
     return range.byteLength;
   }
 
-  /** At once, so that a read of a batch costs no promise. */
+  /** Synchronous, so that a read of a batch costs no promise. */
   async readMany(
     requests: readonly ReadRequest[],
     options: OperationOptions,
@@ -147,7 +147,7 @@ export class MemoryDriver implements StorageDriver {
   async write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
     options.signal?.throwIfAborted();
     const bytes = await this.#contentOf(key, data, options);
-    // Nothing else runs between this check and what follows.
+    // No other code runs between this check and the next lines.
     if (options.ifAbsent === true && this.#objects.has(key)) throw this.#exists(key);
     this.#publish('write', key, bytes);
   }
@@ -196,8 +196,8 @@ export class MemoryDriver implements StorageDriver {
   }
 
   /**
-   * Publishes an object. Room is checked only now, because others may have been published while the bytes
-   * came.
+   * Publishes an object. The quota is checked only now, because other objects may have been published while
+   * the bytes came.
    */
   #publish(operation: Operation, key: string, bytes: Uint8Array): void {
     this.#assertRoom(operation, key, bytes.byteLength);
@@ -207,7 +207,7 @@ export class MemoryDriver implements StorageDriver {
     this.#objects.set(key, { bytes, size: bytes.byteLength, version: `${this.#writes}` });
   }
 
-  /** Whether the memory of an object was taken away. Then the object is gone too. */
+  /** Whether the memory of an object was taken away. The object then counts as deleted. */
   #isTakenAway(key: string, { bytes, size }: StoredObject): boolean {
     if (bytes.byteLength === size) return false;
     this.#forget(key);
@@ -260,7 +260,7 @@ export class MemoryDriver implements StorageDriver {
   }
 }
 
-/** Copies ranges one behind the other; returns the bytes up to the first that is cut short. */
+/** Copies ranges back to back; returns the number of bytes up to the point where a range is cut short. */
 function copyPieces(bytes: Uint8Array, target: Uint8Array, pieces: ArrayLike<number>): number {
   let filled = 0;
   for (let i = 0; i < pieces.length; i += 2) {
@@ -273,7 +273,7 @@ function copyPieces(bytes: Uint8Array, target: Uint8Array, pieces: ArrayLike<num
   return filled;
 }
 
-/** Whether bytes are all that their memory has: nothing else is kept with them. */
+/** Whether bytes span their whole buffer, so that it holds no other data. */
 function isAll({ buffer, byteLength }: Uint8Array): boolean {
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
 }

@@ -1,22 +1,22 @@
 import type { OperationOptions, StorageDriver } from './driver.js';
 
-/** A part of an upload that has been taken. */
+/** An uploaded part. */
 export interface WrittenPart {
-  /** From 1 on. */
+  /** Counted from 1. */
   readonly number: number;
-  /** As `writePart` has returned it. */
+  /** As returned by `writePart`. */
   readonly etag: string;
 }
 
 /**
- * Uploads in parts as a bucket has them, for those who pass on the uploads of others: the bucket keeps the
- * parts, and knows an upload by its id. Nobody sees the object until the upload is completed. Errors that the
- * bucket itself tells of an upload have its own answer as their `cause`, with its `status` and `code`.
+ * Multipart uploads of a bucket, for code that passes on the uploads of others: the bucket keeps the parts,
+ * and identifies an upload by its id. The object is invisible until the upload is completed. Errors that the
+ * bucket reports for an upload have its own answer as their `cause`, with its `status` and `code`.
  */
 export interface MultipartWrites {
-  /** Begins an upload, and returns its id. Whoever has it completes or aborts the upload. */
+  /** Begins an upload and returns its id. The holder of the id completes or aborts the upload. */
   createUpload(key: string, options: OperationOptions): Promise<string>;
-  /** Writes a part, or replaces it. Returns its ETag. Takes no memory beside the bytes. */
+  /** Writes or replaces a part, and returns its ETag. Uses no memory besides the bytes. */
   writePart(
     key: string,
     uploadId: string,
@@ -24,8 +24,8 @@ export interface MultipartWrites {
     options: OperationOptions,
   ): Promise<string>;
   /**
-   * Makes an object of parts, in their order. An abort waits for the answer. If the answer is lost, the
-   * object may be there although this rejects.
+   * Assembles the object from parts, in their order. An abort waits for the answer. If the answer is lost,
+   * the object may exist although this rejects.
    */
   completeUpload(
     key: string,
@@ -33,11 +33,11 @@ export interface MultipartWrites {
     parts: readonly WrittenPart[],
     options: OperationOptions,
   ): Promise<void>;
-  /** Ends an upload, and removes its parts. */
+  /** Ends an upload and removes its parts. */
   abortUpload(key: string, uploadId: string, options: OperationOptions): Promise<void>;
 }
 
-/** Returns a driver as one that takes uploads in parts. Undefined if it does not. */
+/** Returns a driver as one that supports multipart uploads. Undefined if it does not. */
 export function multipartWritesOf(driver: StorageDriver): MultipartWrites | undefined {
   const { createUpload, writePart, completeUpload, abortUpload } = driver as Partial<MultipartWrites>;
   const all = [createUpload, writePart, completeUpload, abortUpload];

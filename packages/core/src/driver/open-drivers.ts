@@ -2,10 +2,10 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { limited } from '../support/promises.js';
 import type { OperationOptions, StorageDriver } from './driver.js';
 
-/** A driver, and who uses it: hierarchies, tiers and decorators. */
+/** A driver and its users: hierarchies, tiers and decorators. */
 interface Opening {
   readonly users: Set<object>;
-  /** Opening and closing take turns, so a driver that is being closed is opened afterwards. */
+  /** Opening and closing take turns, so a driver that is being closed can be opened again afterwards. */
   readonly turns: LimitFunction;
   isOpen: boolean;
 }
@@ -22,9 +22,9 @@ function openingOf(driver: StorageDriver): Opening {
 }
 
 /**
- * Opens a driver for one of its users, unless it is open for another already. A program may give one driver
- * to several hierarchies, and the first that closes must not close it for the others.
- * @throws What the driver throws. It may be opened again then.
+ * Opens a driver for one of its users, unless it is already open for another. A program may give one driver
+ * to several hierarchies, and the first to close must not close it for the others.
+ * @throws The driver's errors. It may be opened again then.
  */
 export async function openFor(
   user: object,
@@ -32,7 +32,7 @@ export async function openFor(
   { signal }: OperationOptions,
 ): Promise<void> {
   const opening = openingOf(driver);
-  // Added at once, so that a user who leaves meanwhile does not close the driver.
+  // Added at once, so that another user who leaves meanwhile does not close the driver.
   opening.users.add(user);
   await limited(opening.turns, signal, async () => {
     if (opening.isOpen) return;
@@ -42,8 +42,8 @@ export async function openFor(
 }
 
 /**
- * Ends the use of a driver by a user, whether it was opened or not. The last user closes it. Idempotent, as
- * `close` is.
+ * Ends the use of a driver by a user, whether it was opened or not. The last user closes the driver.
+ * Idempotent, as `close` is.
  */
 export async function closeFor(user: object, driver: StorageDriver): Promise<void> {
   const opening = openingOf(driver);

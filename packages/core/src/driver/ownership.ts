@@ -1,7 +1,7 @@
 import { TieredError } from '../support/errors.js';
 import type { StorageDriver } from './driver.js';
 
-/** What a decorator shows of another driver: the objects whose keys begin with a prefix. */
+/** The part of a driver that a decorator shows: the objects whose keys begin with a prefix. */
 interface Shown {
   readonly driver: StorageDriver;
   readonly prefix: string;
@@ -9,14 +9,14 @@ interface Shown {
 
 const inside = new WeakMap<StorageDriver, Shown>();
 /**
- * For each driver that wraps no other one: the tiers that are open, and the prefix of the objects that each
- * has for itself.
+ * For each driver that wraps no other driver: the open tiers, and the prefix of the objects that each tier
+ * owns.
  */
 const owners = new WeakMap<StorageDriver, Map<object, string>>();
 
 /**
- * Remembers that a decorator wraps another driver. The owner of one owns the other.
- * @param prefix The beginning of the keys that the decorator shows. Default: it shows all.
+ * Records that a decorator wraps another driver. The owner of one owns the other.
+ * @param prefix The common prefix of the keys that the decorator shows. Default: it shows all.
  */
 export function isAround(decorator: StorageDriver, inner: StorageDriver, prefix = ''): void {
   inside.set(decorator, { driver: inner, prefix });
@@ -30,11 +30,11 @@ function innermost(driver: StorageDriver): Shown {
 }
 
 /**
- * Gives a driver, or the part of one that a decorator shows, to one tier only. Two tiers that know nothing of
- * each other must not keep copies in one place by one driver. A driver that has an index and no location is
- * not owned, because only those who share the driver can share its storage.
- * @throws TieredError `TIERED_CONFIG_INVALID` that names the field, if another tier has the same objects, a
- * part of them, or more that includes them.
+ * Gives a driver, or the part of one that a decorator shows, to one tier only. Two tiers that do not know of
+ * each other must not keep copies in one place through one driver. A driver with an index and no location is
+ * not owned, because only users of the same driver can share its storage.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that names the field, if another tier owns the same objects, a
+ * subset or a superset of them.
  */
 export function own(tier: object, driver: StorageDriver, field: string): void {
   if (driver.capabilities.index && driver.location === undefined) return;

@@ -1,6 +1,6 @@
 import type { ReadOutcome } from './driver.js';
 
-/** What has a range, or several. */
+/** A read of one range or of several. */
 interface Ranged {
   readonly offset: number;
   readonly target: Uint8Array;
@@ -9,13 +9,13 @@ interface Ranged {
 
 /** A batch without pieces. */
 export interface SingleRanges<R> {
-  /** A read for each piece. */
+  /** One read per piece. */
   readonly requests: readonly R[];
-  /** Makes the outcomes of the batch out of theirs. */
+  /** Combines their outcomes into the outcomes of the batch. */
   readonly join: (outcomes: readonly ReadOutcome[]) => readonly ReadOutcome[];
 }
 
-/** For drivers that know no better way to read pieces than one by one. */
+/** For drivers that can only read pieces one by one. */
 export function inSingleRanges<R extends Ranged>(requests: readonly R[]): SingleRanges<R> {
   if (requests.every(({ pieces }) => pieces === undefined)) return { requests, join: (outcomes) => outcomes };
   const singles = requests.map((request) => runsOf(request, Infinity));
@@ -32,25 +32,25 @@ export function inSingleRanges<R extends Ranged>(requests: readonly R[]): Single
   };
 }
 
-/** The pieces of a read in runs, which can be read at the same time. */
+/** The pieces of a read, split into runs that can be read concurrently. */
 export interface Runs<R> {
-  /** A read for each run. One of a single piece has no pieces. */
+  /** One read per run. A run of a single piece has no `pieces`. */
   readonly requests: readonly R[];
-  /** The bytes of the read, of what each run gave. */
+  /** Returns the byte count of the read, given the count of each run. */
   readonly joinCounts: (counts: readonly number[]) => number;
 }
 
-/** For drivers that read pieces one after the other, so many at the same time. */
+/** For drivers that read pieces one after the other, in at most `most` concurrent runs. */
 export function inRuns<R extends Ranged>(request: R, most: number): Runs<R> {
   const requests = runsOf(request, most);
   return { requests, joinCounts: (counts) => bytesUpToShort(requests, counts) };
 }
 
-/** The runs of a read, in order; itself if it has one range. */
+/** The runs of a read, in order. A read of one range is its own run. */
 function runsOf<R extends Ranged>(request: R, most: number): R[] {
   const { pieces, offset, target } = request;
   if (pieces === undefined) return [request];
-  // Whether the object is there is asked all the same.
+  // Still asks whether the object exists.
   if (pieces.length === 0) return [{ ...request, pieces: undefined, target: target.subarray(0, 0) }];
   const runs: R[] = [];
   const numbers = 2 * Math.max(1, Math.ceil(pieces.length / 2 / most));
@@ -65,14 +65,14 @@ function runsOf<R extends Ranged>(request: R, most: number): R[] {
   return runs;
 }
 
-/** The bytes of pieces together. */
+/** The total length of pieces. */
 function bytesOf(pieces: Float64Array): number {
   let bytes = 0;
   for (let i = 1; i < pieces.length; i += 2) bytes += pieces[i] ?? 0;
   return bytes;
 }
 
-/** The bytes up to the first range that was not filled, or the first error. */
+/** The bytes up to the point where a range was cut short, or the first error. */
 function joined(ranges: readonly Ranged[], outcomes: readonly ReadOutcome[]): ReadOutcome {
   const failed = outcomes.find((outcome) => 'error' in outcome);
   if (failed !== undefined) return failed;

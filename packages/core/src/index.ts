@@ -1,5 +1,5 @@
 /**
- * What loaders read from, and what everything else builds on: hierarchy, RAM tier, errors, sizes, clock.
+ * The core that loaders read from and all other packages build on: hierarchy, RAM tier, errors, sizes, clock.
  * @module
  */
 export {

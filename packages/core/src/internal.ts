@@ -1,6 +1,4 @@
-/**
- * What the packages of this repository share and users must not build on: it may change with any release.
- */
+/** Shared between the packages of this repository. Do not build on it: it may change with any release. */
 export { allEnded, limited } from './support/promises.js';
 export { onAbort, OperationScope, raceAbort } from './support/abort.js';
 export { copyName, newTag, tagOf } from './tier/copy-name.js';

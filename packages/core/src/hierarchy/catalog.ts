@@ -7,7 +7,7 @@ import type { Clock } from '../support/clock.js';
 import { isTieredError, TieredError } from '../support/errors.js';
 import { assertKey } from './validation.js';
 
-/** What a listing left out for one reason, though it looks like objects. */
+/** The entries that a listing left out for one reason, although they look like objects. */
 interface LeftOut {
   readonly reason: string;
   readonly count: number;
@@ -15,34 +15,31 @@ interface LeftOut {
   readonly key: string;
 }
 
-/** Reasons that are counted by themselves; drivers have few. */
+/** Reasons that are counted separately. Drivers have few of them. */
 const MOST_REASONS = 16;
 
-/** What a catalog works with. */
+/** The collaborators of a catalog. */
 export interface CatalogParts {
   readonly source: StorageDriver;
   readonly versions: VersionPolicy;
-  /** Runs the requests, and ends them when the hierarchy is closed. */
+  /** Runs the requests, and aborts them when the hierarchy is closed. */
   readonly scope: OperationScope;
   readonly clock: Clock;
-  /** The present namespace. Loading a manifest replaces it. */
+  /** The current namespace. Loading a manifest replaces it. */
   readonly namespace: () => MetadataContainer;
-  /** Called when an object that may have a copy has changed, or is gone. */
+  /** Called when an object that may have a copy has changed or was deleted. */
   readonly outdated: (id: number) => void;
-  /** Called at the end of a listing for each reason that something was left out for. */
+  /** Called at the end of a listing, once for each reason for which entries were left out. */
   readonly leftOut: (left: LeftOut) => void;
   /** @throws TieredError if the hierarchy is not open, and the reason of a signal that has aborted. */
   readonly assertUsable: (signal: AbortSignal | undefined) => void;
 }
 
-/**
- * Brings what the source says of its objects into the namespace: one object when it is asked for, all of them
- * by a listing.
- */
+/** Updates the namespace from the source: one object on request, all of them by a listing. */
 export class Catalog {
   readonly #parts: CatalogParts;
   readonly #lookups = new Map<string, Promise<number>>();
-  /** What complete listings that are under way have shown. */
+  /** The objects that complete listings in progress have shown. */
   readonly #listings = new Set<ListedObjects>();
 
   constructor(parts: CatalogParts) {
@@ -50,8 +47,8 @@ export class Catalog {
   }
 
   /**
-   * Takes in what the source says of an object, as far as the policy allows. A copy of an older version is
-   * not served any more.
+   * Updates an object from the source's description, if the policy allows it. A copy of an older version is
+   * no longer served.
    */
   take(stat: ObjectStat): number {
     const id = this.#takeIn(stat);
@@ -67,14 +64,15 @@ export class Catalog {
     const sameSize = namespace.sizeOf(known) === stat.size;
     const same = sameSize && namespace.versionOf(known) === stat.version;
     if (same || versions === 'pin') return known;
-    // With `ignore` the version is taken in too: reads of the source ask for it, and so notice another size.
+    // With `ignore` the version is updated too, because reads of the source ask for it and thus notice
+    // another size.
     if (versions !== 'ignore' || !sameSize) outdated(known);
     return namespace.put(stat);
   }
 
   /**
-   * Takes in the present size and version of an object that turned out to have changed. False if the source
-   * did not say.
+   * Updates size and version of an object that turned out to have changed. Returns false if the source did
+   * not tell.
    */
   async renew(key: string): Promise<boolean> {
     const { scope, source } = this.#parts;
@@ -84,10 +82,7 @@ export class Catalog {
     return stat !== undefined && this.take(stat) >= 0;
   }
 
-  /**
-   * Returns the id of a key. Asks the source for an object that is not known, once for all who ask at the
-   * same time.
-   */
+  /** Returns the id of a key. Asks the source for an unknown object, once for all concurrent callers. */
   async lookUp(key: string, signal: AbortSignal | undefined): Promise<number> {
     assertKey(key);
     const known = this.#parts.namespace().find(key);
@@ -98,9 +93,9 @@ export class Catalog {
   }
 
   /**
-   * Asks the source for an object, known or not, and takes in what it says. One that is missing is gone, with
-   * `pin` unless it is known.
-   * @throws TieredError `TIERED_NOT_FOUND`, `TIERED_KEY_INVALID`, or what the source failed with.
+   * Asks the source for an object, known or not, and updates it from the answer. A missing object is removed
+   * from the namespace, except that `pin` keeps a known one.
+   * @throws TieredError `TIERED_NOT_FOUND`, `TIERED_KEY_INVALID`, or the error of the source.
    */
   async revalidate(
     key: string,
@@ -121,7 +116,7 @@ export class Catalog {
   }
 
   /**
-   * Lists the source, and takes each page in, as `takeIn` does.
+   * Lists the source, and updates the namespace from each page, as `takeIn` does.
    * @throws TieredError `TIERED_UNSUPPORTED` if the source cannot list.
    */
   async *list({ prefix = '', signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
@@ -135,12 +130,12 @@ export class Catalog {
   }
 
   /**
-   * Takes in the pages of a listing, and gives them on. An object with its prefix that it has not shown when
-   * it ends is gone: its copy is not served any more. With `pin` everything stays known, and so it does if
-   * the source shows nothing at all.
+   * Updates the namespace from the pages of a listing, and passes them on. An object with the prefix that the
+   * listing has not shown by its end is removed: its copy is no longer served. With `pin`, or if the source
+   * shows nothing at all, everything stays known.
    * @param list Begins a listing.
-   * @param prefix Of the keys that are listed. Empty: all.
-   * @param goesOn Throws when the listing is to end.
+   * @param prefix Prefix of the listed keys. Empty: all.
+   * @param goesOn Throws when the listing must end.
    */
   async *takeIn(
     list: (options: ListOptions) => AsyncIterable<readonly ObjectStat[]>,
@@ -162,7 +157,7 @@ export class Catalog {
         shown += page.length;
         for (const object of page) this.take(object);
         yield page;
-        // A driver may have all pages at hand.
+        // A driver may have all pages in memory.
         await clock.turn();
       }
       if (shown === 0 && prefix !== '') await this.#takeInSome(list, goesOn);
@@ -173,7 +168,10 @@ export class Catalog {
     for (const one of left.values()) this.#parts.leftOut(one);
   }
 
-  /** Takes in the first objects of all: if there are none, it is as if nothing was mounted. */
+  /**
+   * Takes in the first objects of a listing without a prefix. If there are none, the source counts as
+   * unmounted.
+   */
   async #takeInSome(
     list: (options: ListOptions) => AsyncIterable<readonly ObjectStat[]>,
     goesOn: () => void,
@@ -185,7 +183,7 @@ export class Catalog {
     }
   }
 
-  /** Forgets the objects with a prefix that a listing that has ended did not show. */
+  /** Removes the objects with a prefix that a finished listing did not show. */
   async #letGo(listed: ListedObjects, prefix: string, goesOn: () => void): Promise<void> {
     const { namespace, clock } = this.#parts;
     for (const gone of listed.gone()) {
@@ -201,8 +199,8 @@ export class Catalog {
   }
 
   /**
-   * The pages of the source's listing. It may rest between two pages for as long as its reader likes. So
-   * close() ends it, and waits for one page only.
+   * The pages of the source's listing. The reader may pause between two pages for any time, so close() ends
+   * the listing, and waits for one page only.
    */
   async *#pages({ signal, ...options }: ListOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
     const { source, scope, assertUsable } = this.#parts;

@@ -5,13 +5,13 @@ import type { HierarchyEvents, SafeEmitter } from './events.js';
 import type { Tier } from '../tier/tier.js';
 
 /**
- * Milliseconds for which the same line is not repeated. The bound on the lines of all hierarchies of a
- * process holds for the same period.
+ * Milliseconds before the same line is repeated. The bound on the lines of all hierarchies of a process
+ * applies to the same period.
  */
 const QUIET_MS = 600_000;
 const MOST_LINES = 10;
 
-/** The events that become lines. */
+/** The events that are logged. */
 type Told = 'tierFault' | 'tierOutOfService' | 'tierShrunk' | 'manifestFailed' | 'leftOut' | 'sourceReplaced';
 type Line = readonly [name: string, text: string];
 type Tellers = {
@@ -19,13 +19,13 @@ type Tellers = {
 };
 
 /**
- * Tells a program that listens to no event, by lines of a log, that a tier is not used or is smaller than
- * configured, so that the source is read instead, or that objects are left out. A training that is ten times
- * slower for that reason, or that lacks samples, should say so.
+ * Logs important events of a program that has no listener for them: a tier is not used or is smaller than
+ * configured, so the source is read instead, or objects are left out. A training job that runs ten times
+ * slower, or lacks samples, should say why.
  *
- * Bounded: there is one line for a tier and its state, repeated after ten minutes at the earliest. Lines hold
- * the name of a driver, which has no secrets, the path of a manifest, the code of the error, and the key of
- * the first object that is left out. They hold no other keys, and no messages of errors below.
+ * Bounded: one line per tier and state, repeated after ten minutes at the earliest. Lines hold the name of a
+ * driver, which has no secrets, the path of a manifest, the code of the error, and the key of the first
+ * object that is left out. They hold no other keys, and no messages of underlying errors.
  */
 export class DefaultEventLog {
   readonly #events: SafeEmitter<HierarchyEvents>;
@@ -75,7 +75,7 @@ export class DefaultEventLog {
 
   /**
    * @param warn Takes a line. Default: `process.emitWarning`, at most 10 lines in ten minutes over all
-   * hierarchies, which also tell programmers what to listen to.
+   * hierarchies, which also tell programmers which event to listen to.
    */
   constructor(
     events: SafeEmitter<HierarchyEvents>,
@@ -90,11 +90,11 @@ export class DefaultEventLog {
   }
 
   /**
-   * Tells of an event that nobody listens to. A listener to the faults of tiers already knows what follows
-   * from them.
+   * Logs an event that has no listener. A listener for faults of tiers already knows the consequences of the
+   * faults.
    */
   tell(event: unknown, payload: unknown): void {
-    // Most events become no line, and each object that is placed is one.
+    // Most events are not logged, and there is one for each placed object.
     if (!Object.hasOwn(this.#tellers, event as string)) return;
     const teller = this.#tellers[event as Told] as (payload: unknown) => Line | undefined;
     const line = teller(payload);

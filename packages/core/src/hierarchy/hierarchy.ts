@@ -39,21 +39,20 @@ type State = 'new' | 'starting' | 'open' | 'closing' | 'closed';
 const NO_OPTIONS = Object.freeze({});
 
 /**
- * Reads objects from the fastest level that has them, and keeps what the placement decides to keep (MONARCH,
- * CCGrid'22, section III). It is the one object that a loader holds.
+ * Reads objects from the fastest level that has them, and keeps the copies that the placement decides to keep
+ * (MONARCH, CCGrid'22, section III). It is the one object that a loader holds.
  *
- * A read is served by the tier that the namespace names. If the tier fails, or gives fewer bytes than it
- * must, the source serves the read, and the fault is counted and announced. After repeated faults the tier is
- * left alone for a while. State, keys, ranges and capabilities are checked here, once, and not in the
- * drivers.
+ * The namespace names the tier that serves a read. If the tier fails, or returns fewer bytes than it must,
+ * the source serves the read, and the fault is counted and announced. After repeated faults the tier is
+ * skipped for a while. State, keys, ranges and capabilities are checked here, once, and not in the drivers.
  *
- * The bytes that `read` resolves to may be a view on a tier's memory, so do not write to them. `readInto`
+ * The bytes that `read` resolves to may be a view of a tier's memory, so do not write to them. `readInto`
  * gives you bytes of your own.
  */
 export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisposable {
-  /** What traces and metrics call it, see `HierarchyOptions.name`. */
+  /** The name of this hierarchy in traces and metrics, see `HierarchyOptions.name`. */
   readonly name: string;
-  /** What its source is, and where. */
+  /** The name and location of its source. */
   readonly source: Pick<StorageDriver, 'name' | 'location'>;
   #namespace: MetadataContainer;
   readonly #manifest: KeptManifest | undefined;
@@ -114,19 +113,17 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     });
   }
 
-  /** What was measured of its storage, if it was given. */
+  /** The measurements of its storage, if they were given. */
   get model(): FetchModel | undefined {
     return this.#options.model;
   }
 
-  /** What its tiers are, the fastest first. */
+  /** Its tiers, fastest first. */
   get tiers(): readonly Pick<Tier, 'level' | 'driver' | 'quotaBytes' | 'layout'>[] {
     return this.#tiers;
   }
 
-  /**
-   * Whether it lists its source when it is opened, so that every object is known: by its option `scan`.
-   */
+  /** Whether opening it lists the source, so that every object is known, by its option `scan`. */
   get isScanned(): boolean {
     return this.#options.scan;
   }
@@ -137,36 +134,33 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Returns where reads of an object go: its copy, or undefined for the source. The event `moved` tells of
-   * changes.
-   * @param id That of the namespace.
+   * Returns the place that reads of an object go to: its copy, or undefined for the source. The event `moved`
+   * reports changes.
+   * @param id Its id in the namespace.
    */
   placeOf(id: number): CopyPlace | undefined {
     return this.#path.placeOf(id);
   }
 
   /**
-   * Says what this hierarchy holds of a tier, and bounds it, where several hierarchies fill one tier. Counts
-   * what is placed from the first call on, in some 40 bytes of memory for each copy. Undefined if the
-   * placement knows no bound.
+   * Returns the bytes that this hierarchy holds on a tier, and a way to bound them, for tiers that several
+   * hierarchies fill. Counts copies placed from the first call on, in some 40 bytes of memory per copy.
+   * Undefined if the placement supports no bound.
    * @param level The tier, 0 is the fastest.
    */
   holdOf(level: number): LevelHold | undefined {
     return this.#placement.hold?.(level);
   }
 
-  /**
-   * The most reads of the source that are really under way at the same time. Undefined where there is no such
-   * limit.
-   */
+  /** The most reads of the source that actually run at the same time. Undefined if there is no such limit. */
   get readsAtOnce(): number | undefined {
     return this.#options.source.capabilities.readsAtOnce;
   }
 
   /**
-   * Opens every driver and takes in the source's listing; the event `scan` reports its progress. Resolves to
-   * this hierarchy, so that `await using h = await new Hierarchy({...}).open()` works. If it fails or is
-   * aborted, everything that it opened is closed again, and the hierarchy stays closed.
+   * Opens every driver and lists the source; the event `scan` reports progress. Resolves to this hierarchy,
+   * so that `await using h = await new Hierarchy({...}).open()` works. If it fails or is aborted, everything
+   * that it opened is closed again, and the hierarchy stays closed.
    */
   async open(options: OperationOptions = NO_OPTIONS): Promise<this> {
     if (this.#state !== 'new') {
@@ -200,7 +194,10 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     this.#state = 'open';
   }
 
-  /** Takes in every object of the source, from the manifest if there is one, else from the listing. */
+  /**
+   * Fills the namespace with every object of the source, from the manifest if there is one, else from a
+   * listing.
+   */
   async #knowSource(signal: AbortSignal): Promise<void> {
     const saved = await this.#manifest?.load(this.#tiers.length, signal);
     if (saved !== undefined) {
@@ -220,8 +217,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    * Reads an object, or a range of it.
    * @param key The object.
    * @throws TieredError `TIERED_NOT_FOUND`, `TIERED_KEY_INVALID`, `TIERED_RANGE_INVALID`, `TIERED_NOT_OPEN`,
-   * `TIERED_CLOSED`, `TIERED_SOURCE_CHANGED`, `TIERED_TOO_LARGE` if there is no memory for the bytes, or what
-   * the source failed with. An abort rejects with `signal.reason`. Work that others wait for goes on.
+   * `TIERED_CLOSED`, `TIERED_SOURCE_CHANGED`, `TIERED_TOO_LARGE` if there is no memory for the bytes, or the
+   * error of the source. An abort rejects with `signal.reason`. Work that other callers wait for continues.
    */
   read(key: string, options: HierarchyReadOptions = NO_OPTIONS): Promise<Uint8Array> {
     if (!readChannel.hasSubscribers) return this.#read(key, options);
@@ -241,8 +238,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   /**
    * Reads as much as fits into memory of the caller, and resolves to the number of bytes.
    * @param key The object.
-   * @param target Where the bytes go. Not touched after the call has settled. Memory behind the bytes is
-   * unchanged, or zeros if the object had been longer.
+   * @param target The memory for the bytes. Not touched after the call has settled. Memory behind the bytes
+   * is unchanged, or zeros if the object used to be longer.
    * @throws As `read` does. The content of the target is undefined then.
    */
   readInto(key: string, target: Uint8Array, options: HierarchyReadIntoOptions = NO_OPTIONS): Promise<number> {
@@ -266,12 +263,12 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Reads many objects, or ranges of them, into memory of the caller. A batch costs less than its reads made
-   * one by one, each with a promise of its own. It is fastest with targets on one `SharedArrayBuffer`, which
-   * threads of a driver may fill.
-   * @param requests The reads, some dozens at best. They are all under way at once.
-   * @returns How each read ended, in the order of the requests: the number of bytes that `readInto` would
-   * have resolved to, or the error that it would have rejected with. A read that fails does not affect the
+   * Reads many objects, or ranges of them, into memory of the caller. A batch costs less than single reads,
+   * each with its own promise. It is fastest with targets on one `SharedArrayBuffer`, which threads of a
+   * driver may fill.
+   * @param requests The reads, ideally some dozens. They are all in flight at once.
+   * @returns The outcome of each read, in the order of the requests: the number of bytes that `readInto`
+   * would have resolved to, or the error that it would have rejected with. A failed read does not affect the
    * others.
    * @throws TieredError `TIERED_NOT_OPEN`, `TIERED_CLOSED`. An abort rejects with `signal.reason` once no
    * target is written to any more. The content of the targets is undefined then.
@@ -298,8 +295,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Gives a handle on an object, for many reads. It looks the key up once. Its reads move to a faster tier by
-   * themselves once the object is placed there.
+   * Returns a handle on an object, for many reads. It looks the key up once. Its reads move to a faster tier
+   * by themselves once the object is placed there.
    * @throws As `read` does.
    */
   async handle(key: string, options: OperationOptions = NO_OPTIONS): Promise<ObjectHandle> {
@@ -319,7 +316,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Describes an object, from the namespace if it is known there, else from the source.
+   * Describes an object, from the namespace if it is known, else from the source.
    * @throws As `read` does.
    */
   async stat(
@@ -331,11 +328,11 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Asks the source for an object, known or not, and takes in what it says as far as the `versions` policy
-   * allows, so that what is known is as new as this call. A copy of another version is dropped. Costs the
-   * source one `stat`; calls for the same key do not share it.
-   * @throws As `stat` does. After `TIERED_NOT_FOUND` the object is gone as after a `rescan`. With
-   * `versions: 'pin'`, one that is known is described as it is known.
+   * Asks the source for an object, known or not, and updates the namespace from the answer, if the `versions`
+   * policy allows it. The description is then as new as this call. A copy of another version is dropped.
+   * Costs the source one `stat`; concurrent calls for the same key do not share it.
+   * @throws As `stat` does. `TIERED_NOT_FOUND` removes the object, as a `rescan` does. With `versions:
+   * 'pin'`, a known object is described as it is known.
    */
   async revalidate(
     key: string,
@@ -359,10 +356,10 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Puts an object on a tier now, ahead of any read, and resolves to the level it is on afterwards. This is
-   * the source's level (the number of tiers) if no tier takes the object, or if fetching it failed (event
+   * Places an object on a tier now, ahead of any read, and resolves to its level afterwards. This is the
+   * source's level (the number of tiers) if no tier admits the object, or if fetching it failed (event
    * `placementFailed`).
-   * @throws As `read` does. An abort ends the waiting only; the fill goes on.
+   * @throws As `read` does. An abort only ends the waiting; the fill continues.
    */
   async place(key: string, options: OperationOptions = NO_OPTIONS): Promise<number> {
     this.#assertUsable(options.signal);
@@ -372,17 +369,18 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Lists the source again, takes in what has changed as far as the `versions` policy allows, and saves the
-   * manifest. Use it between two epochs if the dataset changes. The event `scan` reports its progress.
+   * Lists the source again, updates the namespace, if the `versions` policy allows it, and saves the
+   * manifest. Use it between two epochs if the dataset changes. The event `scan` reports progress.
    *
-   * An object that the whole listing has not shown is gone: it is not listed any more, and a read of it asks
-   * the source. Its copy is deleted. With `versions: 'pin'`, and if the source shows no object at all, as
-   * a directory where nothing is mounted, everything stays known.
+   * An object that the complete listing did not show is removed: it is no longer listed, and a read of it
+   * asks the source. Its copy is deleted. With `versions: 'pin'`, or if the source shows no object at all, as
+   * an unmounted directory does, everything stays known.
    *
-   * With a `prefix`, only the keys are listed that begin with it. The others stay as they are known, and the
-   * manifest as it was saved. Costs a look at each known object (60 ms for a million) besides the listing.
-   * @throws TieredError `TIERED_UNSUPPORTED` if the source cannot list. After an abort, what was taken in
-   * until then stays.
+   * With a `prefix`, only keys that begin with it are listed. The other objects stay as they are known, and
+   * the manifest as it was saved. Costs a look at each known object (60 ms for a million) besides the
+   * listing.
+   * @throws TieredError `TIERED_UNSUPPORTED` if the source cannot list. An abort keeps the updates made until
+   * then.
    */
   async rescan(options: Pick<ListOptions, 'prefix' | 'signal'> = NO_OPTIONS): Promise<void> {
     this.#assertUsable(options.signal);
@@ -404,10 +402,9 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Returns a snapshot of what was read from where, and of what is under way. Cheap; take it as often as you
-   * like.
-   * @param since An earlier snapshot of this hierarchy. Counts are then those since that snapshot, for
-   * example of one epoch, as in `statsBetween`.
+   * Returns a snapshot of the reads by level, and of the work in flight. Cheap; take it as often as you like.
+   * @param since An earlier snapshot of this hierarchy. Counts then begin at that snapshot, for example to
+   * cover one epoch, as in `statsBetween`.
    */
   stats(since?: HierarchyStats): HierarchyStats {
     const { source } = this.#options;
@@ -416,8 +413,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Ends everything. Reads that wait for the source reject with `TIERED_CLOSED`, fills are abandoned without
-   * a trace, and drivers are closed once nothing uses them. Idempotent. May be called during `open` too.
+   * Ends all work. Reads that wait for the source reject with `TIERED_CLOSED`, fills are aborted without a
+   * trace, and drivers are closed once they are unused. Idempotent. May also be called during `open`.
    */
   close(): Promise<void> {
     return (this.#closed ??= this.#close());
@@ -435,7 +432,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     await this.#starting;
     const placementClosed = isUsedBy(this.#placement, this) ? this.#placement.close() : Promise.resolve();
     await this.#path.close(reason);
-    // The placement may wait for a read that a tier has not ended even now.
+    // The placement may still wait for a read that a tier has not ended.
     if (this.#tiers.every((tier) => tier.isDone)) await placementClosed;
     else placementClosed.catch(() => undefined);
     const closings = [...this.#tiers.map((tier) => tier.close()), closeFor(this, this.#options.source)];

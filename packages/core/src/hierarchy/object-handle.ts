@@ -12,7 +12,7 @@ export interface BoundReads {
   ) => Promise<number>;
 }
 
-/** The same reads, traced while anybody wants to know of them. */
+/** The same reads, traced while the channel has subscribers. */
 export function traced(tracer: ReadTracer, key: string, { read, readInto }: BoundReads): BoundReads {
   return {
     read: (options) => (readChannel.hasSubscribers ? tracer.read('read', key, options, read) : read(options)),
@@ -24,8 +24,8 @@ export function traced(tracer: ReadTracer, key: string, { read, readInto }: Boun
 }
 
 /**
- * An object opened for many reads. It holds no resource and needs no closing. Each read is served from where
- * the object is at that moment, so reads move to a tier in mid-object once it is placed there (MONARCH,
+ * An object opened for many reads. It holds no resource and needs no closing. Each read is served from the
+ * object's place at that moment, so reads move to a tier mid-object once it is placed there (MONARCH,
  * CCGrid'22, section III).
  */
 export class ObjectHandle {

@@ -13,43 +13,46 @@ export interface HierarchyOptions {
   readonly source: StorageDriver;
   /** The levels above the source, fastest first. Default: none. */
   readonly tiers?: readonly TierOptions[] | undefined;
-  /** Decides what is kept where: `new PlacementHandler()` of `@tiered/tiering`. Needed if there are tiers. */
+  /**
+   * Decides which objects are kept on which tier: `new PlacementHandler()` of `@tiered/tiering`. Required if
+   * there are tiers.
+   */
   readonly placement?: Placement | undefined;
   /**
-   * Whether `open` lists the source, so that every size is known before the first read. If not, each object
-   * costs one `stat` when it is first used. Default: true if the source can list.
+   * Whether `open` lists the source, so that every size is known before the first read. If not, the first use
+   * of each object costs one `stat`. Default: true if the source can list.
    */
   readonly scan?: boolean | undefined;
   /**
-   * Path of a file in which the namespace is kept, so that only the first start lists the source. It is
-   * written when the source has been listed. Objects that changed since then are noticed when they are read,
-   * and by `rescan`. Must not be inside the source. Default: none.
+   * Path of a file that stores the namespace, so that only the first start lists the source. It is written
+   * after a listing. Changes to objects since then are noticed by reads and by `rescan`. Must not be inside
+   * the source. Default: none.
    */
   readonly manifest?: string | undefined;
   /**
-   * A namespace that knows objects already, so that none of them costs a `stat` where the source is not
-   * scanned. It must be made for as many tiers, and serves this hierarchy only. Cannot be combined with
-   * `manifest`. Default: a new, empty one.
+   * A namespace that already knows objects, so that they cost no `stat` if the source is not scanned. It must
+   * be made for the same number of tiers, and serves this hierarchy only. Cannot be combined with `manifest`.
+   * Default: a new, empty one.
    */
   readonly metadata?: MetadataContainer | undefined;
   /** What to do when an object in the source has changed. Default: `refresh`. */
   readonly versions?: VersionPolicy | undefined;
   /**
-   * Estimates how long reads take, so that each read uses the copy of an object or the source, whichever is
-   * faster at the moment. If the source then fails, the copy is read. Batches (`readMany`) are always read
-   * from copies. Default: none. Then copies are always read, which spares the source.
+   * Estimates how long reads take, so that each read uses the faster of the copy and the source at that
+   * moment. If the source then fails, the copy is read. Batches (`readMany`) always read copies. Default:
+   * none. Copies are then always read, which spares the source.
    */
   readonly model?: FetchModel | undefined;
   /**
-   * Takes a line for the log when a tier is not used, or is smaller than configured, and nobody listens to
-   * the event that says so. There is one line for each tier and reason, repeated after ten minutes at the
-   * earliest. Lines hold names of drivers and error codes, and no secrets. Default: `process.emitWarning`
-   * (type `TieredWarning`), at most 10 lines in ten minutes over all hierarchies, which name the event.
+   * Takes a line for the log when a tier is not used, or is smaller than configured, and the corresponding
+   * event has no listener. There is one line per tier and reason, repeated after ten minutes at the earliest.
+   * Lines hold names of drivers and error codes, and no secrets. Default: `process.emitWarning` (type
+   * `TieredWarning`), at most 10 lines in ten minutes over all hierarchies, which name the event.
    */
   readonly warn?: ((line: string) => void) | undefined;
   /**
-   * What traces and metrics call this hierarchy, to tell several in one process apart. Default: the name of
-   * the source's driver, such as `fs:/data`.
+   * The name of this hierarchy in traces and metrics, to distinguish several in one process. Default: the
+   * name of the source's driver, such as `fs:/data`.
    */
   readonly name?: string | undefined;
   /** Default: the clock of the machine. */
@@ -66,7 +69,7 @@ export interface CheckedHierarchyOptions extends HierarchyOptions {
 }
 
 /**
- * Fills in the defaults, and checks what can be checked before anything is opened.
+ * Fills in the defaults, and checks the options as far as possible before anything is opened.
  * @throws TieredError `TIERED_CONFIG_INVALID` that names the field.
  */
 export function checkedOptions(options: HierarchyOptions): CheckedHierarchyOptions {
@@ -90,7 +93,7 @@ export function checkedOptions(options: HierarchyOptions): CheckedHierarchyOptio
   return { ...options, name, tiers, scan, versions: checkedVersions(options.versions), clock };
 }
 
-/** Names a forgotten option for users of JavaScript, who would otherwise meet an undefined property later. */
+/** Names a missing option for users of JavaScript, who would otherwise meet an undefined property later. */
 function assertDriver(field: string, driver: unknown): void {
   if (!isDriver(driver)) throw configError(field, 'a StorageDriver', driver);
 }

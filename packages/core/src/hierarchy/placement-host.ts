@@ -11,7 +11,7 @@ import { raceAbort } from '../support/abort.js';
 import type { Tier, TierUse } from '../tier/tier.js';
 import type { HierarchyEvents, SafeEmitter } from './events.js';
 
-/** What a hierarchy is made of, as far as its placement sees it. */
+/** The parts of a hierarchy that its placement sees. */
 export interface HierarchyPlacementHostParts {
   readonly name: string;
   readonly namespace: MetadataContainer;
@@ -27,7 +27,7 @@ export interface HierarchyPlacementHostParts {
   readonly asked: AskedVersions;
 }
 
-/** What a hierarchy lends to its placement: all that the placement may see of the hierarchy, and do to it. */
+/** The view of a hierarchy that its placement gets: all that the placement may see and change. */
 export class HierarchyPlacementHost implements PlacementHost {
   readonly name: string;
   readonly namespace: MetadataContainer;
@@ -70,11 +70,11 @@ export class HierarchyPlacementHost implements PlacementHost {
   async openTier(tier: Tier, options: OperationOptions): Promise<void> {
     await raceAbort(this.#assertElsewhere(tier), options.signal);
     await tier.open(options);
-    // Checked again, because opened drivers know better where they are.
+    // Checked again, because opened drivers know their locations more precisely.
     assertApart(this.source, this.tiers);
   }
 
-  /** Looks at no other tier's storage, which may hang. Those that were opened are known. */
+  /** Does not access the storage of other tiers, which may hang. The places of opened tiers are known. */
   async #assertElsewhere(tier: Tier): Promise<void> {
     tier.found = await find(`tiers[${tier.level}]`, tier.driver);
     if (tier.found === undefined) return;

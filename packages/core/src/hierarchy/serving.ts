@@ -6,16 +6,16 @@ import { CopyPlaces } from '../tier/copy-places.js';
 import { TierTally } from '../tier/tier-tally.js';
 import { HierarchyPlacementHost, type HierarchyPlacementHostParts } from './placement-host.js';
 
-/** What the reads and the placement of a hierarchy have in common. */
+/** The parts that the reads and the placement of a hierarchy share. */
 type Shared = 'places' | 'tally' | 'asked';
 
-/** What serves the objects of a namespace: one part for the reads, the other for the placement. */
+/** The two parts that serve the objects of a namespace: one for the reads, the other for the placement. */
 export interface Serving {
   readonly path: ReadPath;
   readonly host: PlacementHost;
 }
 
-/** Puts together what reads the objects of a namespace, and what its placement is lent. */
+/** Assembles the read path of a namespace, and the host that its placement gets. */
 export function serve(
   namespace: MetadataContainer,
   parts: Omit<ReadPathParts & HierarchyPlacementHostParts, Shared | 'namespace'>,

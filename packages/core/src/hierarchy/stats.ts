@@ -8,10 +8,10 @@ import type { Tier } from '../tier/tier.js';
 export interface TierStats {
   readonly level: number;
   readonly driver: string;
-  /** Reads that it served in whole or in part, and the bytes it gave. */
+  /** Reads that it served in whole or in part, and the bytes it returned. */
   readonly reads: number;
   readonly readBytes: number;
-  /** Operations that failed and were served from elsewhere. */
+  /** Operations that failed and were served by another level. */
   readonly faults: number;
   /** Whether reads use it at this moment, and whether fills do. */
   readonly readable: boolean;
@@ -26,18 +26,18 @@ export interface TierStats {
 }
 
 /**
- * Reads that were served, each counted once, when it ends. Reads of handles, batches and prefetchers count
- * too. The parts add up to `total`. Reads that reject do not count.
+ * Reads that were served, each counted once, when it ends. Reads of handles, batches and prefetchers are
+ * included. The parts add up to `total`. Rejected reads do not count.
  */
 export interface ReadStats {
   readonly total: number;
   /** Served by tiers alone. */
   readonly fromTiers: number;
-  /** Waited for bytes, all or some, that they had to ask the source for. */
+  /** Waited for bytes, all or some, that they requested from the source. */
   readonly fromSource: number;
-  /** Waited only for bytes that another read, or the placement, was already bringing from the source. */
+  /** Waited only for bytes that another read, or the placement, had already requested from the source. */
   readonly joined: number;
-  /** Reads of empty objects, or at the end of an object or beyond. No storage was asked. */
+  /** Reads of empty objects, or at or past the end of an object. They asked no storage. */
   readonly empty: number;
 }
 
@@ -47,19 +47,19 @@ interface LevelReads {
   readonly readBytes: number;
 }
 
-/** What a hierarchy did since it started, and what it holds at this moment. */
+/** The activity of a hierarchy since it started, and its state at this moment. */
 export interface HierarchyStats {
   readonly reads: ReadStats;
   /** Fastest first; without the source. */
   readonly tiers: readonly TierStats[];
   /**
-   * Requests to the source, of readers and of the placement, and the bytes they brought. Their number differs
-   * from that of the reads that waited for the source, or for peers in place of it.
+   * Requests to the source by readers and the placement, and the bytes they brought. This differs from the
+   * number of reads that waited for the source, or for peers in place of it.
    */
   readonly source: { readonly driver: string } & LevelReads;
   /**
-   * Of the workers of a cluster: what others gave in place of the source, which does not count there.
-   * Undefined for a hierarchy that is alone.
+   * Reads that other workers of a cluster answered in place of the source; `source` does not count them.
+   * Undefined for a hierarchy without a cluster.
    */
   readonly peers?: LevelReads | undefined;
   /** Known objects, and the sum of their sizes. */
@@ -72,7 +72,7 @@ export interface HierarchyStats {
   readonly activeReads: number;
 }
 
-/** Puts a snapshot together. */
+/** Assembles a snapshot. */
 export function snapshot(
   tiers: readonly Tier[],
   source: StorageDriver,
@@ -105,7 +105,7 @@ export function snapshot(
   };
 }
 
-/** What was read below the tiers, by who gave it. Those that are under way count for neither yet. */
+/** Reads below the tiers, split into source and peers. Reads in flight count for neither yet. */
 function belowTiers({ name, peerReads }: StorageDriver, all: LevelReads) {
   if (peerReads === undefined) return { source: { driver: name, ...all } };
   const { reads, bytes } = peerReads;
@@ -114,8 +114,8 @@ function belowTiers({ name, peerReads }: StorageDriver, all: LevelReads) {
 }
 
 /**
- * Returns what happened between two snapshots of one hierarchy. Counts are differences. Values of a moment
- * (bytes, objects, fetches and reads under way, whether tiers are in service) are taken from the later
+ * Returns the difference between two snapshots of one hierarchy. Counts are subtracted. Momentary values
+ * (bytes, objects, fetches and reads in flight, whether tiers are in service) are those of the later
  * snapshot.
  */
 export function statsBetween(before: HierarchyStats, now: HierarchyStats): HierarchyStats {

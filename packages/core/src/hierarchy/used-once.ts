@@ -1,15 +1,15 @@
 import { TieredError } from '../support/errors.js';
 
-/** For each part that serves one hierarchy only: which hierarchy has it. */
+/** For each part that serves one hierarchy only: the hierarchy that uses it. */
 const holders = new WeakMap<object, object>();
 
 /**
- * Gives a part to a hierarchy that starts. The part stays with it for good, because it ends with that
+ * Assigns a part to a hierarchy that starts. The assignment is permanent, because the part ends with that
  * hierarchy.
  * @param part A placement, or a namespace.
- * @param hierarchy Who gets it.
+ * @param hierarchy The new user.
  * @param field The option that brought the part, and what to make anew, for the message.
- * @throws TieredError `TIERED_ALREADY_OPEN` if another one had it.
+ * @throws TieredError `TIERED_ALREADY_OPEN` if another hierarchy used it.
  */
 export function useOnce(
   part: object,
@@ -23,7 +23,7 @@ export function useOnce(
   holders.set(part, hierarchy);
 }
 
-/** Whether a hierarchy has the part. If not, another hierarchy may use it. */
+/** Whether a hierarchy uses the part. If not, another hierarchy may use it. */
 export function isUsedBy(part: object, hierarchy: object): boolean {
   return holders.get(part) === hierarchy;
 }

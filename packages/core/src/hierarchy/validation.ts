@@ -1,8 +1,8 @@
 import { TieredError } from '../support/errors.js';
 
 /**
- * Refuses keys that no driver can serve. The driver decides what else a key must be, such as inside a root or
- * short enough.
+ * Refuses keys that no driver can serve. The driver adds its own rules, such as keys inside a root or of a
+ * limited length.
  * @throws TieredError `TIERED_KEY_INVALID`
  */
 export function assertKey(key: string): void {
@@ -25,7 +25,7 @@ export function assertKey(key: string): void {
 }
 
 /**
- * Returns how many bytes a read of `length` at `offset` gives on an object of `size` bytes.
+ * Returns how many bytes a read of `length` at `offset` returns from an object of `size` bytes.
  * @throws TieredError `TIERED_RANGE_INVALID` unless both are whole numbers of at least 0.
  */
 export function clampLength(key: string, size: number, offset: number, length: number | undefined): number {
@@ -41,8 +41,8 @@ export function clampLength(key: string, size: number, offset: number, length: n
 }
 
 /**
- * Returns the bytes of pieces.
- * @param size Bytes of the object from where the pieces are counted.
+ * Returns the total length of pieces.
+ * @param size Bytes of the object from the offset that the pieces are relative to.
  * @param room Bytes of their target.
  * @throws TieredError `TIERED_RANGE_INVALID` if they do not fill the target, or are not within the object.
  */

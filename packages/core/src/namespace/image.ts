@@ -1,24 +1,24 @@
 import { PAGE_ENTRIES } from './pages.js';
 import { PAGE_BYTES } from './record-arena.js';
 
-/** The entries of a namespace as the pages that hold them. Its holder only reads it. */
+/** The entries of a namespace, as the pages that hold them. For reading only. */
 export interface NamespaceImage {
   readonly count: number;
-  /** How far the pages of records are filled, counted from the start of the first. */
+  /** Bytes of the records, counted from the start of the first page. */
   readonly recordBytes: number;
-  /** By id: where in the records its record is. */
+  /** By id: the reference of its record. */
   readonly references: readonly Uint32Array[];
-  /** By id: bytes of the object, or -1 if it is gone. */
+  /** By id: size of the object in bytes, or -1 if it was removed. */
   readonly sizes: readonly Float64Array[];
   readonly records: readonly Buffer[];
 }
 
-/** How many bytes the sections of an image have in all. */
+/** The total number of bytes in the sections of an image. */
 export function sectionBytes({ count, recordBytes }: Pick<NamespaceImage, 'count' | 'recordBytes'>): number {
   return count * (Uint32Array.BYTES_PER_ELEMENT + Float64Array.BYTES_PER_ELEMENT) + recordBytes;
 }
 
-/** An image of so many entries, whose sections are still to be filled. */
+/** An image of so many entries, with empty sections. */
 export function blankImage(count: number, recordBytes: number): NamespaceImage {
   const pagesFor = <T>(length: number, pageLength: number, make: () => T): T[] =>
     Array.from({ length: Math.ceil(length / pageLength) }, make);
@@ -31,7 +31,7 @@ export function blankImage(count: number, recordBytes: number): NamespaceImage {
   };
 }
 
-/** Views on what is filled of every page, always in the same order; none is larger than 1 MiB. */
+/** Views of the filled part of every page, always in the same order. No view is larger than 1 MiB. */
 export function sectionsOf({ count, recordBytes, references, sizes, records }: NamespaceImage): Uint8Array[] {
   return [
     ...filled(references, count * Uint32Array.BYTES_PER_ELEMENT),

@@ -9,7 +9,7 @@ import type { MetadataContainer } from './metadata-container.js';
 
 /**
  * The manifest that a hierarchy keeps of its source, if it is configured to. A manifest only saves time. If
- * it cannot be read or written, the event `manifestFailed` says so, and the source is listed.
+ * it cannot be read or written, the event `manifestFailed` reports this, and the source is listed.
  */
 export class KeptManifest {
   readonly #path: string;
@@ -23,11 +23,10 @@ export class KeptManifest {
   }
 
   /**
-   * Loads the namespace as it was saved; undefined if there is none that can be used, or most of its objects
-   * are gone.
+   * Loads the saved namespace; undefined if there is no usable one, or most of its objects were removed.
    * @throws TieredError `TIERED_CONFIG_INVALID` for the manifest of another source, which must not be
-   * overwritten; and for a path that turns out to be inside the source now that the source is open and links
-   * and mounts are looked at.
+   * overwritten; and for a path that turns out to be inside the source, now that the source is open and links
+   * and mounts are resolved.
    */
   async load(sourceLevel: number, signal: AbortSignal): Promise<MetadataContainer | undefined> {
     await assertReachedOutside('manifest', this.#source, path.dirname(this.#path));
@@ -38,7 +37,7 @@ export class KeptManifest {
         formerly: formerIdentityOf(this.#source),
         signal,
       });
-      // So that the entries of objects that are gone do not grow from start to start.
+      // Keeps the entries of removed objects from accumulating from start to start.
       return saved.count > 2 * saved.known ? undefined : saved;
     } catch (error) {
       signal.throwIfAborted();

@@ -1,9 +1,8 @@
 /**
  * The hash of a key: 32 bits of its UTF-16 code units, two at a time. Each step is a bijection of the hash so
- * far, and folds the high half into the low one, so that no unit that follows can undo it; the end is that of
- * MurmurHash3 (Appleby). It is written three times, for the three places where a key can be: a string, one
- * byte a unit, two bytes a unit. All three give the same, and it never leaves this process: no file depends
- * on it.
+ * far, and folds the high half into the low one, so that no later unit can undo it. The end is that of
+ * MurmurHash3 (Appleby). There are three versions, for the three forms of a key: a string, one byte per unit,
+ * two bytes per unit. All three give the same hash. It never leaves this process: no file depends on it.
  */
 
 const MULTIPLIER = 0x9e3779b1;
@@ -20,7 +19,7 @@ export function hashOfString(key: string): number {
   return finish(i === length ? hash ^ key.charCodeAt(i - 1) : hash);
 }
 
-/** The hash of a string of which each unit is a byte. */
+/** The hash of a string with one byte per unit. */
 export function hashOfNarrow(bytes: Uint8Array, at: number, length: number): number {
   let hash = length;
   let i = 1;
@@ -31,7 +30,7 @@ export function hashOfNarrow(bytes: Uint8Array, at: number, length: number): num
   return finish(i === length ? hash ^ byteAt(bytes, at + i - 1) : hash);
 }
 
-/** The hash of a string of which each unit is two bytes, the lower one first. */
+/** The hash of a string with two bytes per unit, the lower one first. */
 export function hashOfWide(bytes: Uint8Array, at: number, length: number): number {
   let hash = length;
   let i = 1;
@@ -43,7 +42,7 @@ export function hashOfWide(bytes: Uint8Array, at: number, length: number): numbe
   return finish(i === length ? hash ^ unitAt(bytes, at + 2 * i - 2) : hash);
 }
 
-/** A byte that is there. */
+/** A byte within the bounds. */
 export function byteAt(bytes: Uint8Array, at: number): number {
   return bytes[at] as number;
 }

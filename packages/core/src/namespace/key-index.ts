@@ -5,20 +5,19 @@ import { bitsFor, SlotTable } from './slot-table.js';
 /** 1,024 slots, 5 KiB. */
 const SMALLEST_BITS = 10;
 /**
- * Records that move to a larger table at every 64th addition: 16 for each added one, without a pause above
- * 0.2 ms.
+ * Records that move to a larger table at every 64th addition: 16 per added record, without a pause above 0.2
+ * ms.
  */
 const MOVED_AT_ONCE = 1024;
 const MOVE_EVERY = 64;
 
 /**
- * Finds the id of a key, by way of its record. The records of entries are added in the order of their ids. A
- * record that moves later, because its version became longer, need not be moved here: the old record has the
- * same key and id.
+ * Finds the id of a key through its record. Records are added in the order of their ids. A record that moves
+ * later, because its version became longer, need not be moved here: the old record has the same key and id.
  *
- * When its table is full, one of twice the size takes its place, and the records move over little by little
- * while others are added: moving millions at once would stop the event loop for seconds. Until all have
- * moved, what is not in the new table is looked for in the old one. Then the old table is released.
+ * A full table is replaced by one of twice the size. The records move over gradually as others are added,
+ * because moving millions at once would block the event loop for seconds. Until all have moved, a key that is
+ * not in the new table is looked up in the old one. Then the old table is released.
  */
 export class KeyIndex {
   readonly #records: RecordArena;
@@ -29,8 +28,8 @@ export class KeyIndex {
   #moved = 0;
 
   /**
-   * @param records Where the references lead.
-   * @param referenceOf The record of an entry that was added, as it is now.
+   * @param records The records that the references point to.
+   * @param referenceOf Returns the current record of an entry that was added.
    * @param capacity Entries that it takes without growing. Default: those of the smallest table.
    */
   constructor(records: RecordArena, referenceOf: (id: number) => number, capacity = 0) {
@@ -39,13 +38,13 @@ export class KeyIndex {
     this.#table = new SlotTable(records, Math.max(SMALLEST_BITS, bitsFor(capacity)));
   }
 
-  /** The id of a key, which has this hash, or `ABSENT`. */
+  /** The id of a key with this hash, or `ABSENT`. */
   find(hash: number, key: string): number {
     const id = this.#table.find(hash, key);
     return id === ABSENT && this.#old !== undefined ? this.#old.find(hash, key) : id;
   }
 
-  /** Adds the record of the next entry; its key must not be there. */
+  /** Adds the record of the next entry. Its key must be new. */
   add(hash: number, reference: number): void {
     if (this.#count === this.#table.limit) this.#grow();
     this.#table.add(hash, reference);
@@ -54,7 +53,7 @@ export class KeyIndex {
   }
 
   /**
-   * Adds the records of the next entries up to `end`, within `capacity`; false if two of all have the same
+   * Adds the records of the next entries up to `end`, within `capacity`; false if two records have the same
    * key.
    */
   addUpTo(end: number): boolean {

@@ -2,7 +2,7 @@ import type { ObjectStat } from '../driver/driver.js';
 import type { Clock } from '../support/clock.js';
 import type { MetadataContainer, Namespace } from './metadata-container.js';
 
-/** Entries that are looked at for a page: so many keep the event loop for well below a millisecond. */
+/** Entries checked per page. This many block the event loop for well below a millisecond. */
 const PAGE = 1000;
 
 /** The known objects whose keys begin with a prefix, in pages, with a turn of the event loop after each. */
@@ -20,16 +20,16 @@ export async function* listed(
   }
 }
 
-/** Objects in a part. To take so many copies out of service keeps the event loop for few milliseconds. */
+/** Objects in a part. Withdrawing this many copies blocks the event loop for a few milliseconds. */
 const AT_A_TIME = 1000;
 
 /**
- * Which of the objects that were known when a listing began the source has shown since. Objects that a
- * complete listing has not shown are gone. Takes a bit for each object.
+ * Tracks the objects that were known when a listing began and that the source has shown since. Objects that a
+ * complete listing has not shown are gone. Takes one bit per object.
  */
 export class ListedObjects {
   readonly #namespace: Namespace;
-  /** Objects that became known later were seen by whoever made them known. */
+  /** Objects that became known later are not tracked, because the source has just shown them. */
   readonly #end: number;
   readonly #seen: Uint8Array;
   #isEmpty = true;
@@ -40,16 +40,16 @@ export class ListedObjects {
     this.#seen = new Uint8Array(Math.ceil(this.#end / 8));
   }
 
-  /** The source has shown an object, in the listing or because it was asked. */
+  /** Records that the source has shown an object, in the listing or on request. */
   see(id: number): void {
     this.#isEmpty = false;
     if (id < this.#end) this.#seen[id >>> 3] = this.#bits(id) | (1 << (id & 7));
   }
 
   /**
-   * The ids of the objects that are gone, in parts, between which others should have their turn. The listing
-   * has ended. There are none if it showed nothing at all: that is more likely a directory where nothing is
-   * mounted than a dataset that was deleted.
+   * The ids of the objects that are gone, in parts, between which other work should get its turn. Call it
+   * after the listing. It gives none if the listing showed nothing at all, which is more likely an unmounted
+   * directory than a deleted dataset.
    */
   *gone(): Generator<readonly number[], void, undefined> {
     for (let first = 0; first < this.#end && !this.#isEmpty; first += AT_A_TIME) {

@@ -15,7 +15,7 @@ import type { Checksum } from '../support/checksum.js';
  *         8         the checksum of the header up to here
  *
  * The sections follow without gaps. Every format keeps the first 16 bytes and the checksum at the header's
- * end, so that a manifest of a later release is told from a damaged one.
+ * end, so that the manifest of a later release can be told from a damaged one.
  */
 export interface ManifestHeader {
   readonly format: number;
@@ -26,22 +26,22 @@ export interface ManifestHeader {
 }
 
 const MAGIC = 'TIEREDNS';
-/** Changes whenever the sections do: what records look like, and how long pages are. */
+/** Changes whenever the sections do: the layout of records, and the length of pages. */
 export const FORMAT = 1;
 export const PREAMBLE_BYTES = 16;
 const FIELDS_BYTES = 40;
 const CHECKSUM_BYTES = 8;
-/** Far above what 16 GiB of records need, and far below what would be a burden. */
+/** Far above the needs of 16 GiB of records, and far below a burden. */
 const MAX_HEADER_BYTES = 2 ** 20;
-/** In bytes. A name, not a text; and the header has a limit. */
+/** In bytes. An identity is a name, not a text, and the header has a limit. */
 export const LONGEST_IDENTITY = 4096;
 
-/** How many bytes the header will have. */
+/** The number of bytes of the header to be written. */
 export function headerBytes(identity: string, sections: number): number {
   return FIELDS_BYTES + Buffer.byteLength(identity) + (sections + 1) * CHECKSUM_BYTES;
 }
 
-/** The bytes of a header of this format. */
+/** Encodes a header of this format. */
 export function encodeHeader(header: Omit<ManifestHeader, 'format'>, checksum: Checksum): Uint8Array {
   const { count, recordBytes, identity, checksums } = header;
   const bytes = Buffer.alloc(headerBytes(identity, checksums.length));
@@ -59,7 +59,7 @@ export function encodeHeader(header: Omit<ManifestHeader, 'format'>, checksum: C
   return bytes;
 }
 
-/** How long the header is that begins with these bytes; undefined if none does. */
+/** Returns the length of the header that these bytes begin; undefined if they begin none. */
 export function announcedBytes(preamble: Buffer): number | undefined {
   const bytes = preamble.readUInt32LE(12);
   const plausible = bytes >= FIELDS_BYTES + CHECKSUM_BYTES && bytes <= MAX_HEADER_BYTES;
@@ -67,8 +67,8 @@ export function announcedBytes(preamble: Buffer): number | undefined {
 }
 
 /**
- * The header; undefined if its checksum is wrong, or its parts do not add up. Of another format only that is
- * known.
+ * Decodes the header; undefined if its checksum is wrong, or its parts do not add up. Of another format only
+ * the format is known.
  */
 export function decodeHeader(
   bytes: Buffer,

@@ -21,34 +21,33 @@ import { canHold } from './record-arena.js';
 /** Options of `saveManifest` and `loadManifest`. */
 export interface ManifestOptions extends OperationOptions {
   /**
-   * Identifies the source of the namespace: the same string for the same source, and another for any other.
-   * 4,096 bytes at most.
+   * Identifies the source of the namespace: equal for the same source, different for any other. At most 4,096
+   * bytes.
    */
   readonly identity: string;
 }
 
 /** Options of `loadManifest`. */
 export interface LoadOptions extends ManifestOptions {
-  /** Where the source is, see `addressOf`. */
+  /** The place of the source, see `addressOf`. */
   readonly place?: string | undefined;
-  /** What the source was called before. A manifest of that name is loaded too. */
+  /** A former identity of the source. A manifest with that identity is loaded too. */
   readonly formerly?: string | undefined;
 }
 
 /**
- * Writes a namespace to a file, from which `loadManifest` makes it again without a listing. The file holds
- * the namespace as it is at the moment of the call. Entries that are put while it is being written are not in
- * the file.
+ * Writes a namespace to a file, from which `loadManifest` restores it without a listing. The file holds the
+ * namespace as of the call. It does not include entries that are put while it is being written.
  *
  * The file is written beside `path`, under the name `path.new`, and then renamed. So whenever the process
- * dies, `path` is the whole old manifest or the whole new one. The next writer removes what a dead one left.
- * If two save to one path at the same time, one of them wins and the other fails. The file is not synced to
- * the disk. A power cut may damage it, which `loadManifest` notices. Only its owner can read it, because the
- * names of a source are as private as its data. The directory is the caller's, and stays as it is.
+ * dies, `path` is the complete old manifest or the complete new one. The next writer removes leftovers of a
+ * dead one. Of two concurrent saves to one path, one wins and the other fails. The file is not synced to the
+ * disk. A power cut may damage it, which `loadManifest` detects. Only its owner can read it, because the
+ * names of a source are as private as its data. The directory is the caller's, and stays unchanged.
  *
  * Cost: one pass over all entries, in sections of at most 1 MiB, between which other work gets its turn. No
  * memory.
- * @throws TieredError `TIERED_UNAVAILABLE` if another save is under way; `TIERED_NO_SPACE`,
+ * @throws TieredError `TIERED_UNAVAILABLE` if another save is in progress; `TIERED_NO_SPACE`,
  * `TIERED_PERMISSION`, `TIERED_READ_ONLY`, `TIERED_NOT_FOUND` (no such directory), `TIERED_IO`;
  * `TIERED_CONFIG_INVALID` for an invalid identity; `TIERED_UNSUPPORTED` on a big-endian machine. Abort
  * rejects with `signal.reason`. The old manifest is untouched in all these cases.
@@ -81,17 +80,17 @@ export async function saveManifest(
 }
 
 /**
- * Makes a namespace from the file that `saveManifest` wrote. Every object is at the source's level.
+ * Restores a namespace from the file that `saveManifest` wrote. Every object is at the source's level.
  *
  * Cost: one pass over the file in sections of at most 1 MiB, and one over the entries in parts. Between them
- * other work gets its turn. The memory of the namespace, and no more.
+ * other work gets its turn. It uses the memory of the namespace, and no more.
  * @param path The manifest.
  * @param sourceLevel As the constructor of `MetadataContainer` takes it.
- * @throws TieredError `TIERED_NOT_FOUND` if there is no file; `TIERED_DATA_CORRUPT` if it is damaged, cut
- * short or not a manifest; `TIERED_SOURCE_CHANGED` if it is of other data that was at the place of the
- * source; `TIERED_CONFIG_INVALID` if it is of another source or of another format;
- * `TIERED_PERMISSION`, `TIERED_IO`; `TIERED_UNSUPPORTED` on a big-endian machine. Abort rejects with
- * `signal.reason`. In all these cases the source can be listed instead.
+ * @throws TieredError `TIERED_NOT_FOUND` if there is no file; `TIERED_DATA_CORRUPT` if it is damaged,
+ * truncated or not a manifest; `TIERED_SOURCE_CHANGED` if it describes former data at the place of the
+ * source; `TIERED_CONFIG_INVALID` if it is of another source or of another format; `TIERED_PERMISSION`,
+ * `TIERED_IO`; `TIERED_UNSUPPORTED` on a big-endian machine. Abort rejects with `signal.reason`. In all these
+ * cases the source can be listed instead.
  */
 export async function loadManifest(
   path: string,
@@ -101,7 +100,7 @@ export async function loadManifest(
   assertUsable(identity);
   signal?.throwIfAborted();
   try {
-    // Without O_NONBLOCK, opening a pipe of that name would wait.
+    // Without O_NONBLOCK, opening a pipe of that name would block.
     const file = await fs.promises.open(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
     try {
       const image = await read(file, path, { identity, place, formerly, signal });
@@ -117,7 +116,7 @@ export async function loadManifest(
 
 type FileHandle = fs.promises.FileHandle;
 
-/** Writes the header last, because the file must not be a manifest before. */
+/** Writes the header last, so that the file is no manifest before it is complete. */
 async function write(
   file: FileHandle,
   image: NamespaceImage,
@@ -152,7 +151,7 @@ async function read(
     const wasHere = place !== undefined && isIdentityAt(place, header.identity);
     throw ofAnother(path, 'source', header.identity, identity, wasHere ? 'TIERED_SOURCE_CHANGED' : undefined);
   }
-  // Checked before any memory is allocated: the file must be as long as its header says.
+  // Checked before any memory is allocated: the file must have the length that its header implies.
   if (!canHold(header.recordBytes, header.count) || end + sectionBytes(header) !== stat.size)
     throw corrupt('its length does not fit');
   const image = blankImage(header.count, header.recordBytes);
@@ -259,7 +258,7 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   EDQUOT: 'TIERED_NO_SPACE',
 };
 
-/** Translates an error of `node:fs`. Others pass as they are. */
+/** Translates an error of `node:fs`. Other errors pass unchanged. */
 function fromFs(error: unknown, path: string, done: string): unknown {
   const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
   if (syscall === undefined || code === undefined) return error;

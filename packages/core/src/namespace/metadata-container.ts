@@ -12,14 +12,12 @@ export { ABSENT };
 
 /** The highest level. A level takes six bits of its byte. */
 const MAX_LEVEL = 63;
-/** The seventh bit: what is on the level may be a part, or not verified yet. */
+/** The seventh bit: the copy on the level may be partial, or not verified yet. */
 const NOT_DIRECT = 64;
-/** In place of the size of an object that is gone. */
+/** Marks a removed object, in place of its size. */
 const GONE = -1;
 
-/**
- * The namespace, for reading only. `find` gives an id, or -1. Every other method takes an id that was found.
- */
+/** A read-only namespace. `find` returns an id, or -1. Every other method takes an id that was found. */
 export type Namespace = Pick<
   MetadataContainer,
   | 'count'
@@ -38,34 +36,34 @@ export type Namespace = Pick<
 >;
 
 /**
- * The namespace: every known object's size, version and level. An entry has a small whole number as its
- * **id**, from 0 in the order in which objects were first put, valid as long as the container. Readers look a
- * key up once and use the id from then on. An object that is gone keeps its entry: it is found no more, and
- * has its id again if it comes back.
+ * The namespace: size, version and level of every known object. Each entry has a small whole number as its
+ * **id**, assigned from 0 in the order in which objects were first put, and valid as long as the container.
+ * Readers look a key up once and use the id from then on. A removed object keeps its entry: `find` no longer
+ * finds it, and it has its id again if it comes back.
  *
- * **Problem.** Fourteen million objects (ImageNet-22k) as objects and strings of JavaScript take gigabytes,
- * and minutes of the garbage collector's time. Every read needs a look-up, and a RAM tier serves millions of
- * reads a second.
+ * **Problem.** Fourteen million objects (ImageNet-22k) as JavaScript objects and strings take gigabytes, and
+ * minutes of garbage collection. Every read needs a look-up, and a RAM tier serves millions of reads a
+ * second.
  *
- * **Parts.** No object, string or array belongs to an entry. The *record arena* has key and version as bytes.
- * *Paged columns* have the reference of the record, the size, and the level, by id. The *key index* finds the
- * record of a key. It is a hash table of references, with some bits of the hash beside each, so that other
- * keys are hardly ever looked at. The record has the id too. Arena and columns are *pages* of a fixed size:
- * growing adds a page, and never copies what is there. The *image* is those pages, lent to whoever saves them
- * (`saveManifest`).
+ * **Parts.** Entries have no object, string or array of their own. The *record arena* stores key and version
+ * as bytes. *Paged columns* store the record reference, the size and the level, by id. The *key index* finds
+ * the record of a key. It is a hash table of references, with some bits of the hash beside each, so that
+ * records of other keys are hardly ever read. The record holds the id too. Arena and columns are *pages* of a
+ * fixed size: growing adds a page, and never copies existing ones. The *image* is those pages, lent for
+ * saving them (`saveManifest`).
  *
  * **Invariants.** Ids below `count` have a record, a size and a level. `find` finds each of them by its key,
- * unless it is gone, and finds nothing else. An image does not change, whatever is put while it is being
- * saved.
+ * unless the object was removed, and finds nothing else. An image does not change, even if objects are put
+ * while it is being saved.
  *
- * **Bytes of an entry**: record 10 + key + version, rounded up to a multiple of 4 (a character is one byte,
- * or two in a string that has one above U+00FF); reference 4; size 8; level 1; index 6 to 12, and 6 more
+ * **Bytes of an entry**: record 10 + key + version, rounded up to a multiple of 4 (one byte per character, or
+ * two in a string with a character above U+00FF); reference 4; size 8; level 1; index 6 to 12, and 6 more
  * while it grows. With a key of 40 bytes and a version of 22 that is 91 to 97; `npm run bench -- namespace`
  * measures it.
  *
  * **Cost.** `find` hashes the key and compares it once. That takes some 0.1 us for 40 characters in a small
- * namespace. In a large one it takes two accesses, one after the other, to memory that is in no cache.
- * Nothing but `keyOf`, `versionOf`, `objectOf` and `describe` allocates.
+ * namespace. In a large one it takes two dependent memory accesses that miss every cache. Only `keyOf`,
+ * `versionOf`, `objectOf` and `describe` allocate.
  */
 export class MetadataContainer {
   readonly #sourceLevel: number;
@@ -80,8 +78,8 @@ export class MetadataContainer {
   #sourceBytes = 0;
 
   /**
-   * @param sourceLevel The level of the source, where every object is until it is placed: the number of
-   * tiers, 63 at most.
+   * @param sourceLevel The level of the source, and of every object that is not placed: the number of tiers,
+   * at most 63.
    * @param image The image that `restore` is about to take in.
    */
   constructor(sourceLevel: number, image?: NamespaceImage) {
@@ -97,8 +95,8 @@ export class MetadataContainer {
   }
 
   /**
-   * Makes a container with the entries of an image, all of them at the source's level. The image is taken,
-   * not copied, so nobody else may use it from then on. It may come from anywhere, and everything in it is
+   * Makes a container from the entries of an image, all of them at the source's level. The image is taken
+   * over, not copied, and must not be used afterwards. It may come from anywhere, so everything in it is
    * checked.
    * @throws TieredError `TIERED_DATA_CORRUPT` if it is not the image of a container. Abort rejects with
    * `signal.reason`.
@@ -112,7 +110,7 @@ export class MetadataContainer {
     while (container.count < image.count) {
       signal?.throwIfAborted();
       container.#takeIn(Math.min(container.count + PAGE_ENTRIES, image.count));
-      // This only lets other work have its turn. It waits for no time, so it needs no injected clock.
+      // This only yields to other work. It does not wait for time to pass, so it needs no injected clock.
       await systemClock.turn();
     }
     return container;
@@ -123,7 +121,7 @@ export class MetadataContainer {
     return this.#sourceLevel;
   }
 
-  /** How many ids it has given out, those of objects that are gone too. All ids are below this. */
+  /** How many ids were assigned, including those of removed objects. All ids are below this. */
   get count(): number {
     return this.#count;
   }
@@ -133,33 +131,33 @@ export class MetadataContainer {
     return this.#known;
   }
 
-  /** Sum of the sizes of all objects, in bytes: the dataset's size once it was scanned. */
+  /** Total size of all objects in bytes: the dataset's size once it was scanned. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Sum of the sizes of the objects that are on no tier, in bytes. */
+  /** Total size of the objects that are on no tier, in bytes. */
   get sourceBytes(): number {
     return this.#sourceBytes;
   }
 
   /** Returns the id of a key, or `ABSENT`. Allocates nothing. */
   find(key: string): number {
-    // Programs in JavaScript may pass any value.
+    // JavaScript programs may pass any value.
     if (typeof key !== 'string' || key.length > LONGEST_TEXT) return ABSENT;
     const id = this.#index.find(hashOfString(key), key);
     return id !== ABSENT && this.#sizes.get(id) === GONE ? ABSENT : id;
   }
 
-  /** Whether the object of an id is there, as far as is known. False for one that is gone. */
+  /** Whether the object of an id exists, as far as is known. False for a removed object. */
   isKnown(id: number): boolean {
     this.#assertKnown(id);
     return this.#sizes.get(id) !== GONE;
   }
 
   /**
-   * Notes that an object is gone from the source. Its id stays its own: `put` makes it known again. No copy
-   * of it is served any more.
+   * Removes an object that is gone from the source. It keeps its id, and `put` makes it known again. Its
+   * copies are no longer served.
    */
   remove(id: number): void {
     if (!this.isKnown(id)) return;
@@ -169,10 +167,10 @@ export class MetadataContainer {
   }
 
   /**
-   * Adds an object at the source's level, or renews size and version of one that has an id. Returns the id. A
-   * version replaces in place one that has as many bytes or more. `RecordArena` says what longer versions
-   * leave behind.
-   * @throws TypeError for what is not a description of an object, which is a bug of the driver.
+   * Adds an object at the source's level, or updates size and version of a known one. Returns the id. A
+   * version is overwritten in place if the old one has at least as many bytes. `RecordArena` says what longer
+   * versions leave behind.
+   * @throws TypeError for a value that is not a description of an object, which is a bug of the driver.
    * @throws TieredError `TIERED_NO_SPACE` beyond some 200 million objects.
    */
   put(object: ObjectStat): number {
@@ -196,25 +194,25 @@ export class MetadataContainer {
     return id;
   }
 
-  /** Returns the key of an object. Makes a new text. */
+  /** Returns the key of an object. Allocates a string. */
   keyOf(id: number): string {
     this.#assertKnown(id);
     return this.#records.keyAt(this.#references.get(id));
   }
 
-  /** Returns the size of an object in bytes; 0 for one that is gone. */
+  /** Returns the size of an object in bytes; 0 for a removed one. */
   sizeOf(id: number): number {
     this.#assertKnown(id);
     return Math.max(0, this.#sizes.get(id));
   }
 
-  /** Returns the version of an object in the source, as it is known. Makes a new text. */
+  /** Returns the known version of an object in the source. Allocates a string. */
   versionOf(id: number): string {
     this.#assertKnown(id);
     return this.#records.versionAt(this.#references.get(id));
   }
 
-  /** Returns all that is known of the object now; see `ObjectRef`. */
+  /** Returns everything that is currently known of the object; see `ObjectRef`. */
   objectOf(id: number): ObjectRef {
     return { id, key: this.keyOf(id), size: this.sizeOf(id), version: this.versionOf(id) };
   }
@@ -226,8 +224,8 @@ export class MetadataContainer {
   }
 
   /**
-   * Returns the level that any part of the object may be read from without asking the placement: that of
-   * `levelOf` if all of the object is there and was verified, else the source's.
+   * Returns the level that any part of the object may be read from without asking the placement: `levelOf` if
+   * the whole object is there and verified, else the source's level.
    */
   directLevelOf(id: number): number {
     this.#assertKnown(id);
@@ -236,7 +234,7 @@ export class MetadataContainer {
   }
 
   /**
-   * Sets where the object is.
+   * Sets the level of an object.
    * @param id The object.
    * @param level The fastest level that holds the object or a part of it.
    * @param direct Whether all of it is there, verified, and may be read from there directly. Default: true.
@@ -283,7 +281,7 @@ export class MetadataContainer {
     this.#grew(id, size - Math.max(0, oldSize));
   }
 
-  /** Counts bytes that an object has come to have, or has lost. */
+  /** Accounts for bytes that an object has gained or lost. */
   #grew(id: number, bytes: number): void {
     this.#bytes += bytes;
     if (this.levelOf(id) === this.#sourceLevel) this.#sourceBytes += bytes;
@@ -306,7 +304,7 @@ export class MetadataContainer {
     this.#count = end;
   }
 
-  /** An id that was never given out is a bug, even where the columns have room for it. */
+  /** An id that was never assigned is a bug, even if the columns have room for it. */
   #assertKnown(id: number): void {
     if (id >= 0 && id < this.#count) return;
     throw new Error(

@@ -1,6 +1,6 @@
 /**
- * An object as reads and fills see it: its entry in the namespace, and what was known of it when they began.
- * It is handed down unchanged, so that nobody below looks it up again, or mixes what belongs to two versions.
+ * An object as reads and fills see it: its entry in the namespace, and its description when they began. It is
+ * passed down unchanged, so that no layer below looks it up again, or mixes data of two versions.
  */
 export interface ObjectRef {
   /** Its entry in the namespace, see `MetadataContainer`. */

@@ -1,13 +1,13 @@
-/** What a page is made of. */
+/** The typed array of a page. */
 export type Page = Uint8Array | Uint32Array | Float64Array;
 
 /**
- * A list of typed arrays of one size, to which pages are added. Existing pages are never moved or copied to
- * make room, so a growing namespace needs the memory of its content and no more.
+ * A growing list of typed arrays of one size. Existing pages are never moved or copied to make room, so a
+ * growing namespace needs the memory of its content and no more.
  *
- * Pages can be **lent** for as long as saving them takes. To write, ask for `writable`, which replaces a lent
- * page by a copy, so the borrower keeps what was there at that moment. Appending behind what the borrower
- * knows of needs no copy.
+ * Pages can be **lent** while they are being saved. To write, ask for `writable`, which replaces a lent page
+ * by a copy, so that the borrower keeps the content of that moment. Appending behind the content that the
+ * borrower knows needs no copy.
  */
 export class Pages<T extends Page> {
   readonly #make: () => T;
@@ -15,8 +15,8 @@ export class Pages<T extends Page> {
   readonly #lent = new Set<T>();
 
   /**
-   * @param make Gives an empty page.
-   * @param pages Pages that are full already, as `make` gives them. Taken, not copied.
+   * @param make Makes an empty page.
+   * @param pages Pages that are already full, as made by `make`. Taken over, not copied.
    */
   constructor(make: () => T, pages: readonly T[] = []) {
     this.#make = make;
@@ -27,7 +27,7 @@ export class Pages<T extends Page> {
     return this.#pages.length;
   }
 
-  /** A page that is there; for reading, and for appending. */
+  /** An existing page, for reading and appending. */
   at(index: number): T {
     return this.#pages[index] as T;
   }
@@ -37,7 +37,7 @@ export class Pages<T extends Page> {
     this.#pages.push(this.#make());
   }
 
-  /** A page that is there, for changing what it holds. */
+  /** An existing page, for changing its content. */
   writable(index: number): T {
     const page = this.at(index);
     if (!this.#lent.delete(page)) return page;
@@ -67,8 +67,8 @@ export class PagedColumn<T extends Page> {
   readonly #pages: Pages<T>;
 
   /**
-   * @param make Gives an array for so many numbers.
-   * @param pages What the column holds at first.
+   * @param make Makes an array for so many numbers.
+   * @param pages The initial content of the column.
    */
   constructor(make: (length: number) => T, pages?: readonly T[]) {
     this.#pages = new Pages(() => make(PAGE_ENTRIES), pages);
@@ -79,7 +79,7 @@ export class PagedColumn<T extends Page> {
     return this.#pages.at(id >>> PAGE_BITS)[id & IN_PAGE] as number;
   }
 
-  /** Sets the number of an entry that has one, or of the next one. */
+  /** Sets the number of an existing entry, or of the next one. */
   set(id: number, value: number): void {
     if (id >>> PAGE_BITS === this.#pages.length) this.#pages.add();
     this.#pages.writable(id >>> PAGE_BITS)[id & IN_PAGE] = value;

@@ -2,7 +2,7 @@ import { TieredError } from '../support/errors.js';
 import { byteAt, hashOfNarrow, hashOfWide, unitAt } from './key-hash.js';
 import { Pages } from './pages.js';
 
-/** The result of a search for a key that is not there. */
+/** The result of a search for an unknown key. */
 export const ABSENT = -1;
 
 /** Longest key and longest version, in UTF-16 code units: their lengths are kept in 15 bits. */
@@ -11,16 +11,16 @@ export const LONGEST_TEXT = 2 ** 15 - 1;
 /** Bytes of a page, as a power of two: 1 MiB. */
 const PAGE_BITS = 20;
 export const PAGE_BYTES = 2 ** PAGE_BITS;
-/** Records begin at multiples of four bytes, so that 32 bits can name a place in 16 GiB. */
+/** Records begin at multiples of four bytes, so that 32 bits can address 16 GiB. */
 const GRAIN_BITS = 2;
 const GRAIN_BYTES = 2 ** GRAIN_BITS;
 const PAGE_OF = PAGE_BITS - GRAIN_BITS;
 const IN_PAGE = 2 ** PAGE_OF - 1;
 const MAX_PAGES = 2 ** (32 - PAGE_OF);
-/** So that 16 GiB of records are fewer than the 900 million that the largest index takes. */
+/** Keeps 16 GiB of records below the 900 million that the largest index takes. */
 const SMALLEST_RECORD = 24;
 
-/** Whether so many bytes of records, as a number that may be anything, can be those of so many entries. */
+/** Whether so many bytes of records, possibly an arbitrary number, can hold so many entries. */
 export function canHold(recordBytes: number, entries: number): boolean {
   return (
     recordBytes % GRAIN_BYTES === 0 &&
@@ -29,7 +29,7 @@ export function canHold(recordBytes: number, entries: number): boolean {
   );
 }
 
-/** Where in a record its fields are. */
+/** Offsets of the fields in a record. */
 const ID = 0;
 const KEY_HEAD = 4;
 const VERSION_HEAD = 6;
@@ -41,37 +41,37 @@ const TEXTS = 10;
  *
  *     id                                     32 bits, the lowest byte first
  *     key head, version head, version room   16 bits each, the lower byte first
- *     key                                    one byte a code unit if all are below 256, else two
+ *     key                                    one byte per code unit if all are below 256, else two
  *     version                                the same; it may fill only the first bytes of its room
  *
- * where a head is the number of code units, doubled, plus 1 if they take two bytes each: every JavaScript
- * string comes back as it was, ill-formed ones too. No record crosses the border of two pages. A
- * **reference** names a record by its place.
+ * A head is the number of code units, doubled, plus 1 if they take two bytes each. Every JavaScript string is
+ * restored exactly, ill-formed ones too. No record crosses a page boundary. A **reference** is the location
+ * of a record.
  *
- * A version is replaced in place if the new one fits. If not, its record moves to the end, with twice the
+ * A version is overwritten in place if the new one fits. If not, its record moves to the end, with twice the
  * room. So an entry leaves at most log2(longest version in bytes) + 1 old records behind, however often it is
- * renewed.
+ * updated.
  */
 export class RecordArena {
   readonly #pages: Pages<Buffer>;
   #usedBytes: number;
 
   /**
-   * @param pages What it holds at first.
-   * @param usedBytes Where the next record goes, counted from the start of the first page.
+   * @param pages The initial content.
+   * @param usedBytes The location of the next record, counted from the start of the first page.
    */
   constructor(pages?: readonly Buffer[], usedBytes = 0) {
     this.#pages = new Pages(() => Buffer.alloc(PAGE_BYTES), pages);
     this.#usedBytes = usedBytes;
   }
 
-  /** How far the pages are filled, counted from the start of the first. */
+  /** Bytes in use, counted from the start of the first page. */
   get usedBytes(): number {
     return this.#usedBytes;
   }
 
   /**
-   * Adds a record; key and version have at most `LONGEST_TEXT` code units. Returns its reference.
+   * Adds a record with a key and a version of at most `LONGEST_TEXT` code units each. Returns its reference.
    * @throws TieredError `TIERED_NO_SPACE` at 16 GiB, some 200 million objects.
    */
   append(id: number, key: string, version: string, versionRoom = 0): number {
@@ -134,7 +134,7 @@ export class RecordArena {
   }
 
   /**
-   * The id of a record if it has this key, else `ABSENT`. Reads no more of either than it must, allocates
+   * The id of a record if it has this key, else `ABSENT`. Reads no more of either than it must, and allocates
    * nothing.
    */
   idIf(reference: number, key: string): number {
@@ -164,8 +164,8 @@ export class RecordArena {
   }
 
   /**
-   * Whether a number that may be anything is the reference of a record with this id that is inside in all its
-   * parts.
+   * Whether an arbitrary number is the reference of a record with this id that lies entirely within the
+   * pages.
    */
   isRecordOf(id: number, reference: number): boolean {
     const index = reference >>> PAGE_OF;
@@ -205,7 +205,7 @@ export class RecordArena {
   }
 }
 
-/** Where in its page a record begins. */
+/** The offset of a record in its page. */
 function offsetOf(reference: number): number {
   return (reference & IN_PAGE) << GRAIN_BITS;
 }

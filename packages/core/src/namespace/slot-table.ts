@@ -1,23 +1,22 @@
 import { ABSENT, type RecordArena } from './record-arena.js';
 
 /**
- * The part of the slots that may be filled: searches pass few bytes, and growing does not leave most of them
+ * The share of the slots that may be filled. Searches pass few bytes, and growing does not leave most slots
  * empty.
  */
 const FILLED = 7 / 8;
-/** How many hashes are made before their slots are looked for. */
+/** How many hashes are computed before their slots are searched. */
 const BATCH = 1024;
 
-/** How many bits a table needs for so many records. */
+/** The number of bits of a table for so many records. */
 export function bitsFor(records: number): number {
   return Math.ceil(Math.log2(records / FILLED));
 }
 
 /**
  * A hash table of records, with open addressing and linear probing. A slot is a byte and a reference. The
- * byte is 0 if the slot is empty, else the low bits of the key's hash. So a search passes over bytes, and
- * nearly every record that it looks at is the right one. It begins at the slot that the high bits of the hash
- * name.
+ * byte is 0 if the slot is empty, else the low bits of the key's hash. So a search scans bytes, and nearly
+ * every record that it reads is the right one. It begins at the slot that the high bits of the hash name.
  */
 export class SlotTable {
   readonly bits: number;
@@ -29,7 +28,7 @@ export class SlotTable {
   readonly #references: Uint32Array;
 
   /**
-   * @param records Where the references lead.
+   * @param records The records that the references point to.
    * @param bits It has 2^bits slots; from 1 to 30.
    */
   constructor(records: RecordArena, bits: number) {
@@ -41,7 +40,7 @@ export class SlotTable {
     this.#references = new Uint32Array(2 ** bits);
   }
 
-  /** The id of a key, which has this hash, or `ABSENT`. */
+  /** The id of a key with this hash, or `ABSENT`. */
   find(hash: number, key: string): number {
     const wanted = tagOf(hash);
     for (let slot = this.#home(hash); ; slot = (slot + 1) & this.#mask) {
@@ -54,8 +53,7 @@ export class SlotTable {
   }
 
   /**
-   * Adds a record. Returns false if there is one with the same key already. The caller must stay below
-   * `limit`.
+   * Adds a record. Returns false if a record with the same key exists. The caller must stay below `limit`.
    */
   add(hash: number, reference: number): boolean {
     const wanted = tagOf(hash);
@@ -70,9 +68,9 @@ export class SlotTable {
   }
 
   /**
-   * Adds the records of all entries from `first` up to `end`; false if there was one of the same key. Three
-   * times as fast as one after the other: with the hashes made beforehand, the processor waits for several
-   * slots at a time.
+   * Adds the records of all entries from `first` up to `end`; false if a record with the same key exists.
+   * Three times as fast as adding them one by one: with the hashes computed beforehand, the processor waits
+   * for several slots at a time.
    */
   addRange(first: number, end: number, referenceOf: (id: number) => number): boolean {
     const hashes = new Int32Array(Math.min(BATCH, end - first));

@@ -1,5 +1,6 @@
 /**
- * For authors of placements: the contract between a hierarchy and what decides where objects live.
+ * For authors of placements: the contract between a hierarchy and the component that decides where objects
+ * live.
  * @module
  */
 export { type ModelContext, type ModelFactory, type PlacementFactory } from '../factories.js';

@@ -9,30 +9,30 @@ import type { TracedOptions } from '../tracing/operation.js';
 /**
  * What to do when an object in the source has changed since it became known.
  * - `refresh` takes the new object, and drops the copies of the old one.
- * - `pin` keeps to what was known at first, so that an epoch sees one state of the dataset. A read that meets
- *   another version is an error.
- * - `ignore` trusts that equal sizes are equal content. Another version is only a reason to look at the size.
+ * - `pin` keeps the first known version, so that an epoch sees one state of the dataset. A read that meets
+ *   another version fails.
+ * - `ignore` trusts that equal sizes mean equal content. Another version only makes it check the size.
  *
  * With each of them, copies on tiers are compared with the source when it is listed, and not at each read.
  */
 export type VersionPolicy = 'refresh' | 'pin' | 'ignore';
 
-/** Where a copy of an object is, for the read path. */
+/** The place of a copy of an object, for the read path. */
 export interface CopyPlace {
   readonly level: number;
-  /** Whether the copy is whole and trusted. Then reads go to the tier without asking the placement. */
+  /** Whether the copy is complete and trusted. Reads then go to the tier without asking the placement. */
   readonly direct: boolean;
   /**
-   * What follows the key in the copy's name on the tier (see `copyName`), or where the copy is (see
+   * The suffix of the key in the copy's name on the tier (see `copyName`), or the location of the copy (see
    * `packedTag`). Undefined if the name is the key.
    */
   readonly tag: number | undefined;
 }
 
-/** Why a copy is not served any more. */
+/** The reason why a copy is no longer served. */
 export type DropReason = 'damaged' | 'missing' | 'outdated' | 'evicted' | 'removed';
 
-/** What a `Hierarchy` lends to its placement. */
+/** The part of a `Hierarchy` that its placement sees. */
 export interface PlacementHost {
   /** The name of the hierarchy, for traces. */
   readonly name: string;
@@ -41,15 +41,15 @@ export interface PlacementHost {
   readonly complete: boolean;
   /** Fastest first. Includes tiers that could not be opened; see `openTier`. */
   readonly tiers: readonly Tier[];
-  /** Must only be read. */
+  /** For reading only. */
   readonly source: StorageDriver;
   readonly versions: VersionPolicy;
   readonly clock: Clock;
   /** Opens the driver of a tier that could not be opened at start. Does nothing if it is open. */
   openTier(tier: Tier, options: OperationOptions): Promise<void>;
-  /** The version that a read of the source has to ask for, given the known version of the object. */
+  /** The version that a read of the source must ask for, given the known version of the object. */
   versionToAskFor(version: string): string | undefined;
-  /** Serves the object from this copy from now on, or the part of it that the copy holds. */
+  /** Serves the object, or the part of it that this copy holds, from this copy from now on. */
   publish(id: number, place: CopyPlace): void;
   /** Returns the tag of the copy that an object is served from. */
   tagOf(id: number): number | undefined;
@@ -57,34 +57,34 @@ export interface PlacementHost {
   withdraw(id: number): void;
   /** Announces a new copy. */
   placed(object: ObjectRef, level: number, bytes: number): void;
-  /** Announces that a copy is gone. */
+  /** Announces that a copy was dropped. */
   dropped(key: string, level: number, reason: DropReason): void;
   /** Announces that an object could not be placed. Nothing is lost but speed. */
   placementFailed(object: ObjectRef, level: number, error: unknown): void;
-  /** Reports that a tier failed. The fault is counted, announced, and held against the tier's health. */
+  /** Reports that a tier failed. The fault is counted, announced, and counts against the tier's health. */
   tierFault(tier: Tier, operation: Operation, key: string, error: unknown): void;
-  /** Reports that a tier worked. */
+  /** Reports that an operation of a tier succeeded. */
   tierWorked(tier: Tier, use: TierUse): void;
   /** Reports that a tier served a read of so many bytes. */
   tierServed(tier: Tier, bytes: number): void;
-  /** Reports that a tier has copies of other data that was at the place of the source before. */
+  /** Reports that a tier has copies of data that was replaced at the place of the source. */
   sourceReplaced(tier: Tier): void;
   /**
-   * Reports that the storage of a tier was full before its quota was. The tier holds no more than this from
-   * now on.
+   * Reports that the storage of a tier was full before its quota was used up. The tier holds at most this
+   * many bytes from now on.
    */
   tierShrunk(tier: Tier, quotaBytes: number): void;
 }
 
-/** What a placement did so far, and what it holds at this moment. */
+/** The activity of a placement so far, and its state at this moment. */
 export interface PlacementStats {
   /** Requests to the source, and the bytes they brought. */
   readonly sourceReads: number;
   readonly sourceBytes: number;
   /**
    * Reads that were served, each counted once. `copyReads`: from copies on tiers alone. `ownReads`: after
-   * waiting for a request to the source that they made, or a fetch that they started. `joinedReads`: after
-   * waiting only for what another had asked for already.
+   * waiting for their own request to the source, or for a fetch that they started. `joinedReads`: after
+   * waiting only for bytes that another request had already asked for.
    */
   readonly copyReads: number;
   readonly ownReads: number;
@@ -93,35 +93,32 @@ export interface PlacementStats {
   readonly placed: number;
   /** Copies that were adopted from an earlier process, or from another one. */
   readonly adopted: number;
-  /** Copies that were dropped because a chunk was missing, or was not what had been written. */
+  /** Copies that were dropped because a chunk was missing, or differed from the written one. */
   readonly damaged: number;
   /** Copies that were dropped because the source has another version. */
   readonly outdated: number;
   /**
-   * Copies that were evicted, where the policy evicts; and copies moved to a faster tier, where it promotes.
+   * Copies that were evicted, if the policy evicts; and copies that moved to a faster tier, if it promotes.
    */
   readonly evicted: number;
   readonly promoted: number;
-  /** Reads that did not begin a fill because no tier had room for the object, or no tier took it. */
+  /** Reads that started no fill because no tier had room for the object, or no tier admitted it. */
   readonly declined: number;
   /**
-   * Reads that did not begin a fill because the tier was behind: memory was full of bytes still to be
-   * written, too many fills were under way, or an older copy was still being deleted. Most of these objects
-   * are placed later.
+   * Reads that started no fill because the tier was behind: memory was full of bytes still to be written, too
+   * many fills were in flight, or an older copy was still being deleted. Most of these objects are placed
+   * later.
    */
   readonly behind: number;
-  /**
-   * Chunks that readers asked for and that had to wait for memory, until tiers had taken some of what filled
-   * it.
-   */
+  /** Chunks for readers that had to wait for memory until tiers had written some of its content. */
   readonly waited: number;
-  /** Objects that were to be placed and could not be. */
+  /** Objects whose placement failed. */
   readonly failed: number;
-  /** Fetches under way now, and the bytes of memory they hold. */
+  /** Fetches in flight, and the bytes of memory they hold. */
   readonly fetching: number;
   readonly fetchingBytes: number;
   /**
-   * Per tier: bytes of copies, bytes claimed for copies on their way, and bytes that it may hold, over all
+   * Per tier: bytes of copies, bytes reserved for copies in flight, and bytes that it may hold, over all
    * processes that share it.
    */
   readonly tiers: readonly {
@@ -132,27 +129,27 @@ export interface PlacementStats {
 }
 
 /**
- * What a hierarchy holds of a level that others fill too, and the bound of that. Copies count that the
- * hierarchy has placed since it was first asked for this, and those on their way; not those of others.
+ * The bytes that a hierarchy holds on a level that others fill too, and their bound. It counts the copies
+ * that the hierarchy has placed since it was first asked for this, and those in flight; not those of others.
  */
 export interface LevelHold {
-  /** Bytes of those copies. A copy that is removed counts no more from the moment it is not to be served. */
+  /** Bytes of those copies. A removed copy stops counting once it must no longer be served. */
   readonly heldBytes: number;
-  /** Bytes of the largest copy for which the level has room, whatever the bound. */
+  /** Size in bytes of the largest copy that the level has room for, whatever the bound. */
   readonly freeBytes: number;
   /**
-   * Places nothing on the level from now on that would bring what it holds above so many bytes. What it holds
-   * stays. `Infinity`: no bound, as at first.
+   * From now on, places nothing on the level that would raise its holdings above so many bytes. Existing
+   * copies stay. `Infinity`: no bound, as at first.
    */
   keepTo(bytes: number): void;
   /**
-   * Evicts copies that count, of at least so many bytes as far as there are any: those first that the policy
-   * would evict first, or the last ones that were placed if it evicts nothing.
+   * Evicts counted copies of at least so many bytes, if there are that many. The policy's first candidates go
+   * first, or the most recently placed copies if the policy evicts nothing.
    */
   giveBack(bytes: number): void;
 }
 
-/** One read of a batch. It fills all of the target, which is not empty, from an offset of an object. */
+/** One read of a batch. It fills the whole target, which is not empty, from an offset of an object. */
 export interface PlacementRead {
   readonly object: ObjectRef;
   readonly offset: number;
@@ -188,52 +185,55 @@ export const NOTHING_PLACED: PlacementStats = Object.freeze({
  * `@tiered/tiering` implements it. This contract is all that the two know of each other.
  */
 export interface Placement {
-  /** Whether `hit` has to be called, because the placement depends on what is read from tiers. */
+  /** Whether `hit` must be called, because the placement depends on the reads that tiers serve. */
   readonly seesHits: boolean;
   /**
-   * Checks the tiers. Called when the hierarchy is made.
+   * Checks the tiers. Called when the hierarchy is constructed.
    * @throws TieredError `TIERED_CONFIG_INVALID` for tiers that cannot work with it.
    */
   assertTiers(tiers: readonly Tier[]): void;
   /** Starts the placement. Called once, after the drivers are open and before the first read. */
   open(host: PlacementHost, options: OperationOptions): Promise<void>;
   /**
-   * Reads exactly `length` bytes of an object that has to come from the source. The range was checked against
+   * Reads exactly `length` bytes of an object that must come from the source. The range was checked against
    * the object's size, and is not empty. May place the object as a side effect.
-   * @param options If `onServed` is there, it is called when the read has been served, and before it settles.
+   * @param options If `onServed` is given, it is called when the read has been served, and before it settles.
    * @throws TieredError `TIERED_SOURCE_CHANGED` if the source has another object by now.
    */
   read(object: ObjectRef, offset: number, length: number, options: TracedOptions): Promise<Uint8Array>;
   /**
-   * As `read`, into the caller's memory. Fills all of the target, which is not empty. The target is the
-   * caller's again when this has settled, even if it was aborted.
+   * As `read`, into the caller's memory. Fills the whole target, which is not empty. The target is the
+   * caller's again once this has settled, even if it was aborted.
    */
   readInto(object: ObjectRef, offset: number, target: Uint8Array, options: TracedOptions): Promise<void>;
   /**
-   * Makes many `readInto` calls at once. Outcome i belongs to read i, and its bytes are all of the target.
-   * `onServed` is called for each read. Rejects only if it is aborted or closed.
+   * Makes many `readInto` calls at once. Outcome i belongs to read i, and its bytes are the length of the
+   * target. `onServed` is called for each read. Rejects only if it is aborted or closed.
    */
   readMany(reads: readonly PlacementRead[], options: TracedOptions): Promise<readonly ReadOutcome[]>;
-  /** Places an object now, and resolves to its level, which is the source's if no tier takes it. */
+  /** Places an object now, and resolves to its level, which is the source's if no tier admits it. */
   place(object: ObjectRef, options: OperationOptions): Promise<number>;
   /**
-   * Reports that the copy of this object must not be served any more. The namespace points to the source
-   * again already.
+   * Reports that the copy of this object must no longer be served. The namespace already points to the source
+   * again.
    */
   lost(object: ObjectRef, level: number, reason: DropReason): void;
   /** Reports that a tier served a read of this object. */
   hit(id: number, level: number): void;
   /** Resolves when nothing is being placed. */
   idle(options: OperationOptions): Promise<void>;
-  /** Returns what was done so far, and what is held at this moment. */
+  /** Returns the activity so far, and the state at this moment. */
   stats(): PlacementStats;
-  /** What it holds of a level, for whoever shares the level out. Without this, nobody can. */
+  /**
+   * Returns its holdings on a level, for a component that shares the level out. Without this method, a level
+   * cannot be shared out.
+   */
   hold?(level: number): LevelHold;
-  /** Stops everything, waits until it has stopped, and holds nothing afterwards. Idempotent. */
+  /** Stops everything, waits until all work has stopped, and holds nothing afterwards. Idempotent. */
   close(): Promise<void>;
 }
 
-/** Makes the error of a source that gave fewer bytes than the size it had announced. */
+/** Makes the error of a source that returned fewer bytes than the size it had announced. */
 export function sourceChanged(
   source: StorageDriver,
   key: string,

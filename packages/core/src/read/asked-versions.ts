@@ -1,6 +1,6 @@
 /**
- * Says which version a read of the source asks for: the known one, unless the source turned out to contradict
- * itself.
+ * Decides which version a read of the source asks for: the known one, unless the source turned out to
+ * contradict itself.
  */
 export class AskedVersions {
   #areAsked = true;
@@ -12,9 +12,7 @@ export class AskedVersions {
     return this.#areAsked ? version : undefined;
   }
 
-  /**
-   * Notes that the source's versions do not identify what it gives. No read asks for a version from now on.
-   */
+  /** Records that the source's versions do not identify its content. Reads no longer ask for a version. */
   distrust(): void {
     this.#areAsked = false;
   }

@@ -10,24 +10,24 @@ import type { HierarchyReadIntoOptions, HierarchyReadRequest } from './options.j
 import type { OnServed, TracedOptions } from '../tracing/operation.js';
 import { clampLength, lengthOfPieces, piecesInvalid } from '../hierarchy/validation.js';
 
-/** A read under way, in the form that both drivers and the placement take. */
+/** A read in flight, in the form that both drivers and the placement take. */
 interface KnownRead {
   readonly id: number;
   readonly offset: number;
   readonly target: Uint8Array;
   readonly pieces: Float64Array | undefined;
-  /** The file on the tier that the object's copy is in. The offset is relative to that file. */
+  /** The file on the tier that contains the object's copy. The offset is relative to that file. */
   readonly key: string;
-  /** Which copy is read; undefined if the key says so. */
+  /** The tag of the copy that is read; undefined if the key identifies it. */
   readonly tag: number | undefined;
   readonly isPart: boolean;
-  /** Its place in the batch. */
+  /** Its index in the batch. */
   readonly index: number;
-  /** Size of the object in bytes, as it was known when the range was cut to it. */
+  /** Size of the object in bytes, as known when the range was clamped to it. */
   readonly size: number;
 }
 
-/** What batches are read with. */
+/** The collaborators of a batch path. */
 export interface BatchPathParts {
   readonly namespace: MetadataContainer;
   readonly placement: Placement;
@@ -40,9 +40,7 @@ export interface BatchPathParts {
   ) => Promise<number>;
 }
 
-/**
- * The part of `ReadPath` that a batch uses. Each of its reads is counted and served as if it were on its own.
- */
+/** The part of `ReadPath` that a batch uses. Each read is counted and served as a single read is. */
 export interface CountedReads {
   begin(reads: number): void;
   end(reads: number): void;
@@ -55,7 +53,7 @@ export interface CountedReads {
   tierFailed(tier: Tier, id: number, tag: number | undefined, operation: Operation, error: unknown): void;
 }
 
-/** A batch under way. */
+/** A batch in flight. */
 interface Batch {
   readonly requests: readonly HierarchyReadRequest[];
   readonly options: TracedOptions;
@@ -63,13 +61,12 @@ interface Batch {
 }
 
 /**
- * Serves many reads at once: one call of each tier's driver for the objects that the tier holds, and one call
- * of the placement for the others. Objects that these calls do not serve entirely are read singly. There, a
- * tier's faults are counted, and changed objects are looked up again. So a batch means the same as its reads,
- * each on its own.
+ * Serves many reads at once: one driver call per tier for the objects that the tier holds, and one call of
+ * the placement for the others. Objects that these calls do not serve completely are read singly, where a
+ * tier's faults are counted, and changed objects are looked up again. So a batch has the same result as its
+ * reads made one by one.
  *
- * Costs some microseconds, an object and an outcome per read. Promises are made for the calls, not for the
- * reads.
+ * Costs some microseconds, an object and an outcome per read. Promises are made per call, not per read.
  */
 export class BatchPath {
   readonly #parts: BatchPathParts;
@@ -81,7 +78,7 @@ export class BatchPath {
   }
 
   /**
-   * Makes the reads. Outcome i belongs to request i. Does not reject. No target is written to once it has
+   * Makes the reads. Outcome i belongs to request i. Never rejects. No target is written to after it has
    * settled.
    */
   async readMany(
@@ -98,7 +95,7 @@ export class BatchPath {
     return batch.outcomes;
   }
 
-  /** Begins every read. The promises that it returns do not reject. */
+  /** Starts every read. The returned promises do not reject. */
   #start(batch: Batch): Promise<void>[] {
     const groups = new Map<Tier | undefined, KnownRead[]>();
     const singles: number[] = [];
@@ -132,7 +129,10 @@ export class BatchPath {
     return [...started, this.#singly(batch, singles)];
   }
 
-  /** Returns the bytes to be read; undefined if the range is invalid, which then is the outcome. */
+  /**
+   * Returns the number of bytes to read; undefined if the range is invalid, in which case the error is the
+   * outcome.
+   */
   #lengthOf({ requests, outcomes }: Batch, index: number, size: number, offset: number): number | undefined {
     const { key = '', target, pieces } = requests[index] ?? {};
     try {
@@ -163,13 +163,13 @@ export class BatchPath {
     await Promise.all([this.#anew(batch, unserved), this.#fromPlacement(batch, late)]);
   }
 
-  /** Resolves to how the reads of a tier ended: all with the same error if the call itself failed. */
+  /** Resolves to the outcomes of a tier's reads: all with the same error if the call itself failed. */
   async #outcomesOf(
     tier: Tier,
     reads: readonly KnownRead[],
     { signal }: OperationOptions,
   ): Promise<readonly ReadOutcome[]> {
-    // A driver may also throw at once.
+    // A driver may also throw synchronously.
     const call = async () => tier.readMany(reads, { signal });
     return call().catch((error: unknown) => reads.map(() => ({ error })));
   }
@@ -199,7 +199,7 @@ export class BatchPath {
     await this.#anew(batch, changed);
   }
 
-  /** Makes single reads again that may have written to their targets already. */
+  /** Repeats single reads that may already have written to their targets. */
   async #anew(batch: Batch, reads: readonly KnownRead[]): Promise<void> {
     await this.#singly(
       batch,
@@ -254,8 +254,8 @@ async function readPieces(
 }
 
 /**
- * Overwrites with zeros what an earlier try wrote behind the bytes that this one gave. Otherwise bytes of the
- * target that are not part of the object would look as if they were. Returns the number of bytes given.
+ * Overwrites with zeros the bytes that an earlier try wrote behind those of this one. Otherwise they would
+ * look like part of the object. Returns the number of bytes read.
  */
 export function nothingBehind(target: Uint8Array, count: number, written: number): number {
   if (count < written) target.fill(0, count, written);

@@ -16,20 +16,20 @@ import type { Tier } from '../tier/tier.js';
 import type { TierTally } from '../tier/tier-tally.js';
 import type { OnServed, TracedOptions } from '../tracing/operation.js';
 
-/** What the read path works with. */
+/** The collaborators of the read path. */
 export interface ReadPathParts {
   readonly namespace: MetadataContainer;
   readonly tiers: readonly Tier[];
   readonly source: StorageDriver;
   readonly placement: Placement;
-  /** Where copies are. */
+  /** The places of copies. */
   readonly places: CopyPlaces;
   readonly tally: TierTally;
   readonly versions: VersionPolicy;
   readonly asked: AskedVersions;
   /** Chooses between a copy and the source. Undefined: always the copy. */
   readonly choice: PlaceChoice | undefined;
-  /** Asks the source again for size and version of an object. False if it did not say. */
+  /** Asks the source again for size and version of an object. Returns false if it did not tell. */
   readonly renew: (key: string) => Promise<boolean>;
   /** Reads by key, for objects that may not be known yet. */
   readonly readInto: (
@@ -39,25 +39,22 @@ export interface ReadPathParts {
   ) => Promise<number>;
 }
 
-/**
- * Tries of a read that meets a changed object. An object that changes all the time must not hold a read
- * forever.
- */
+/** Tries of a read that meets a changed object. A constantly changing object must not hold a read forever. */
 const TRIES = 3;
 
-/** What distinguishes a copy from any other one; see `CopyPlaces`. */
+/** Distinguishes a copy from all others; see `CopyPlaces`. */
 type Tag = number | undefined;
 
 /**
  * Serves reads, and handles the faults of tiers.
  *
- * A read asks the one tier that the namespace names, if that tier is in service. If the tier gives anything
- * but exactly the bytes asked for, the read goes on to the placement, which has the source. So a tier can
+ * A read asks the one tier that the namespace names, if that tier is in service. If the tier returns anything
+ * but exactly the requested bytes, the read goes on to the placement, which has the source. So a tier can
  * never fail a read that the source can serve. A copy that is missing or too short is dropped from the
- * namespace before the next read. The placement reads copies that are not whole, or not trusted yet.
+ * namespace before the next read. The placement reads copies that are partial, or not trusted yet.
  *
- * `read` and `readInto` are alike, and written out all the same. One function for both, with the differences
- * passed in, gave a third of the reads per second from a RAM tier (`npm run bench -- hit-path`).
+ * `read` and `readInto` are alike, but written out separately. One function for both, with the differences
+ * passed in, reached a third of the reads per second from a RAM tier (`npm run bench -- hit-path`).
  */
 export class ReadPath {
   readonly #parts: ReadPathParts;
@@ -85,7 +82,7 @@ export class ReadPath {
     this.#batches = new BatchPath(parts, this);
   }
 
-  /** Reads under way. */
+  /** Reads in flight. */
   get active(): number {
     return this.#active;
   }
@@ -104,7 +101,7 @@ export class ReadPath {
     const { offset = 0, signal, onServed } = options;
     const size = this.#namespace.sizeOf(id);
     const length = clampLength(key, size, offset, options.length);
-    // Allocated for this caller, who may transfer its memory without affecting anybody else.
+    // Allocated for this caller, who may transfer its memory without affecting other readers.
     if (length === 0) return this.#nothingOf(id, key, new Uint8Array(0), onServed);
     this.begin(1);
     const tier = this.tierOf(id);
@@ -130,7 +127,7 @@ export class ReadPath {
           signal?.throwIfAborted();
           this.tierFailed(tier, id, tag, 'read', error);
         }
-        // The object has changed: the range has to be checked again.
+        // The object has changed, so the range must be checked again.
         if (!this.isAt(tier, id, tag) && tries > 1) return await this.read(id, key, options, tries - 1);
       }
       const object = this.#refOf(id, key);
@@ -193,7 +190,7 @@ export class ReadPath {
       let failure: unknown;
       try {
         await this.#placement.readInto(object, offset, range, options);
-        // The object may have been listed again meanwhile. Then the range was cut at the end of another
+        // The object may have been listed again meanwhile. The range was then clamped to the end of another
         // version.
         if (this.#namespace.sizeOf(id) === size) return length;
         failure = versionChanged(this.#parts.source, 'read', key);
@@ -217,8 +214,8 @@ export class ReadPath {
   }
 
   /**
-   * Ends every read of a tier, and waits until no read is under way. The caller makes sure that none begins.
-   * Does not wait for a tier that keeps its reads beyond its deadline.
+   * Aborts every tier read, and waits until no read is in flight. The caller ensures that none begins. Does
+   * not wait for a tier that holds its reads beyond its deadline.
    */
   async close(reason: Error): Promise<void> {
     this.#closing.abort(reason);
@@ -237,7 +234,7 @@ export class ReadPath {
     this.#placement.lost(this.#namespace.objectOf(id), level, reason);
   }
 
-  /** Notes that so many reads begin. The path is not closed before they `end`. */
+  /** Records that so many reads begin. The path is not closed before they `end`. */
   begin(reads: number): void {
     this.#active += reads;
   }
@@ -247,15 +244,13 @@ export class ReadPath {
     if (this.#active === 0) this.#onDrained?.();
   }
 
-  /** Returns the tier that serves all of an object by itself, if there is one and it is in service. */
+  /** Returns the tier that serves all of an object by itself, if there is one in service. */
   tierOf(id: number): Tier | undefined {
     const tier = this.#tiers[this.#namespace.directLevelOf(id)];
     return tier?.reading.inService === true ? tier : undefined;
   }
 
-  /**
-   * Reads the source in place of a copy; undefined if that failed, and the copy has to be read all the same.
-   */
+  /** Reads the source in place of a copy; undefined if that failed, and the copy must be read after all. */
   async #sooner<T>(tier: Tier, { signal }: OperationOptions, read: () => Promise<T>): Promise<T | undefined> {
     this.#choice?.ended(tier);
     this.#choice?.began(undefined);
@@ -272,8 +267,8 @@ export class ReadPath {
   }
 
   /**
-   * Looks at an object again whose read has failed, so that the read may begin again.
-   * @param object As it was asked for.
+   * Renews an object whose read has failed, so that the read may be retried.
+   * @param object The object as it was requested.
    * @throws The failure, unless the object turned out to have changed, and there are tries left.
    */
   async #lookAgain(
@@ -287,7 +282,7 @@ export class ReadPath {
     const askedVersion = asked.toAskFor(version);
     const isKnown = await raceAbort(renew(key), options.signal);
     const isAsBefore = tries <= 1 || this.#namespace.versionOf(id) === askedVersion;
-    // An object of another size has changed, however often that happens. It says nothing about the source's
+    // An object with another size has changed, however often that happens. It says nothing about the source's
     // versions.
     if (versions === 'ignore' && isKnown && isAsBefore && this.#namespace.sizeOf(id) === size) {
       // The source contradicts itself. Its versions do not matter, and must not fail a read.
@@ -298,18 +293,19 @@ export class ReadPath {
   }
 
   /**
-   * Returns what distinguishes the served copy of an object from any other; undefined if only the key does.
+   * Returns the tag that distinguishes the served copy of an object from any other; undefined if the key
+   * alone does.
    */
   tagOf(id: number): number | undefined {
     return this.#places.tagOf(id);
   }
 
-  /** Returns the file on its tier that an object's copy is in. */
+  /** Returns the file on its tier that contains an object's copy. */
   fileOf(id: number, key: string, tag: Tag): string {
     return this.#places.fileOf(id, key, tag);
   }
 
-  /** Returns the object as it is known now, to be compared with what it was when the range was cut. */
+  /** Returns the object as it is known now, for comparison with its state when the range was clamped. */
   #refOf(id: number, key: string): ObjectRef {
     return { id, key, size: this.#namespace.sizeOf(id), version: this.#namespace.versionOf(id) };
   }
@@ -330,7 +326,7 @@ export class ReadPath {
     return nothing;
   }
 
-  /** Notes that a tier served a read of an object. */
+  /** Records that a tier served a read of an object. */
   served(tier: Tier, id: number, length: number, onServed: OnServed | undefined): void {
     this.#served += 1;
     onServed?.('fromTiers', tier.level);
@@ -338,18 +334,18 @@ export class ReadPath {
     if (this.#placement.seesHits) this.#placement.hit(id, tier.level);
   }
 
-  /** Where the served copy of an object is; undefined for the source. */
+  /** The place of the served copy of an object; undefined for the source. */
   placeOf(id: number): CopyPlace | undefined {
     return this.#places.placeOf(id);
   }
 
-  /** Whether this is still the copy that is served. */
+  /** Whether this is still the served copy. */
   isAt({ level }: Tier, id: number, tag: Tag): boolean {
     return this.#places.isAt(level, id, tag);
   }
 
   #tierShort(tier: Tier, id: number, tag: Tag, operation: Operation, got: number, wanted: number): void {
-    // A copy that was withdrawn while it was read may end anywhere.
+    // A copy that was withdrawn during the read may end anywhere.
     if (!this.isAt(tier, id, tag)) return;
     const key = this.#namespace.keyOf(id);
     const driver = tier.driver.name;
@@ -359,18 +355,18 @@ export class ReadPath {
     this.drop(id, 'damaged');
   }
 
-  /** Notes that a tier failed a read of an object. */
+  /** Records that a tier failed a read of an object. */
   tierFailed(tier: Tier, id: number, tag: Tag, operation: Operation, error: unknown): void {
-    // Nor has the source memory for the bytes: it says so.
+    // The source has no memory for the bytes either, and reports that.
     if (this.#closing.signal.aborted || isTieredError(error, 'TIERED_TOO_LARGE')) return;
-    // A copy that was moved away while the read was under way is not a fault of the tier.
+    // A copy that was moved during the read is not a fault of the tier.
     if (!this.isAt(tier, id, tag)) return;
     this.#tally.fault(tier, operation, this.#namespace.keyOf(id), error);
     if (isTieredError(error, 'TIERED_NOT_FOUND')) this.drop(id, 'missing');
   }
 }
 
-/** Makes the error of an object that a listing of the source has not shown any more. */
+/** Makes the error of an object that a listing of the source no longer shows. */
 function gone({ name }: StorageDriver, key: string): TieredError {
   return new TieredError(
     'TIERED_NOT_FOUND',

@@ -78,7 +78,7 @@ export class SourceOnly implements Placement {
     });
   }
 
-  /** Makes a request that gives all bytes that were wanted, or fails. */
+  /** Makes a request that returns all requested bytes, or fails. */
   #request(
     { key, version: known }: ObjectRef,
     { offset, wanted }: { readonly offset: number; readonly wanted: number },

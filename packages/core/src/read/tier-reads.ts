@@ -4,61 +4,62 @@ import type { StorageDriver } from '../driver/driver.js';
 import { TieredError } from '../support/errors.js';
 
 /**
- * Looks at the reads under way per deadline. So a read is given up after one to one and a quarter deadlines.
+ * Checks of the reads in flight per deadline. A read is thus aborted after one to one and a quarter
+ * deadlines.
  */
 const LOOKS = 4;
 
 /**
- * Bytes a second that a read may count on beyond its deadline. Less than any disk gives, so that a large read
- * is late only where nothing comes at all.
+ * Bytes per second by which a large read extends its deadline. This is less than any disk delivers, so a
+ * large read is late only if nothing comes at all.
  */
 const LEAST_RATE = 4 * 1024 * 1024;
 
 /**
- * Reads that began between two looks. They share a signal, because making one takes longer than reading what
- * is in memory.
+ * Reads that began between two checks. They share a signal, because making one takes longer than reading from
+ * memory.
  */
 interface Cohort {
-  /** The number of the last look before it. */
+  /** The number of the last check before it. */
   readonly began: number;
   readonly controller: AbortController;
   readonly reads: Read[];
   /** Bytes of its largest read. */
   bytes: number;
-  /** Why it was given up. */
+  /** Why it was aborted. */
   late: TieredError | undefined;
 }
 
 interface Read {
   readonly cohort: Cohort;
-  /** Where it is among the reads of its cohort. */
+  /** Its index among the reads of its cohort. */
   at: number;
-  /** One of its own if its reader has a signal, else that of the cohort. */
+  /** Its own if its reader has a signal, else that of the cohort. */
   readonly controller: AbortController;
-  /** Rejects the reader's promise at once; undefined if the reader has to wait for the driver. */
+  /** Rejects the reader's promise at once; undefined if the reader must wait for the driver. */
   readonly leave: ((reason: Error) => void) | undefined;
 }
 
-/** Both ends of a promise. */
+/** The resolvers of a promise. */
 interface Settling<T> {
   readonly resolve: (result: T) => void;
   readonly reject: (reason: unknown) => void;
 }
 
 /**
- * The reads of a tier that are under way, each with a deadline.
+ * The reads of a tier that are in flight, each with a deadline.
  *
- * **Problem.** A disk or a mount can stop answering without an error. Its readers must not wait for ever, and
- * storage that is only busy must not be taken for storage that hangs. Most reads end within microseconds, so
- * a timer for each would cost more than they do.
+ * **Problem.** A disk or a mount can stop answering without an error. Its readers must not wait forever, and
+ * busy storage must not be mistaken for storage that hangs. Most reads end within microseconds, so a timer
+ * per read would cost more than the read.
  *
- * **Way.** While there are reads, one timer looks at all of them a few times per deadline. Ages are counted
- * in looks, not in milliseconds: when the process itself computed for a minute, the storage has not been
- * slow. A read is late if it is older than the deadline, and if one of two things is true: no read at all was
- * served meanwhile, or a read was served that began a whole deadline later. So a read that only waits in a
- * queue is not late. A read that hangs while others pass it is late.
+ * **Solution.** While there are reads, one timer checks all of them a few times per deadline. Ages are
+ * counted in checks, not in milliseconds: if the process itself computed for a minute, the storage has not
+ * been slow. A read is late if it is older than the deadline and one of two things is true: no read at all
+ * was served meanwhile, or a read was served that began a whole deadline later. So a read that only waits in
+ * a queue is not late. A read that hangs while others overtake it is late.
  *
- * A late read is aborted. Then a `leave` rejects at once, and a `hold` when the driver has let go of the
+ * A late read is aborted. A `leave` then rejects at once, and a `hold` once the driver has released the
  * reader's memory.
  */
 export class TierReads {
@@ -66,17 +67,17 @@ export class TierReads {
   readonly #driver: StorageDriver;
   readonly #clock: Clock;
   readonly #ending = new AbortController();
-  /** Oldest first. Reads join the last one, until the next look. */
+  /** Oldest first. Reads join the last one, until the next check. */
   readonly #cohorts: Cohort[] = [];
   #joined: Cohort | undefined;
   #looking = false;
   #look = 0;
-  /** The look at which a read was served last, and the look before which the youngest served read began. */
+  /** The check at which a read was last served, and the check before which the youngest served read began. */
   #servedAt = 0;
   #youngestServed = 0;
   /**
-   * Calls of the driver that have not ended; those of them that are late; and those of the late ones whose
-   * readers wait for their memory.
+   * Calls of the driver that have not ended; those of them that are late; and the late calls whose readers
+   * wait for their memory.
    */
   #calls = 0;
   #givenUp = 0;
@@ -89,25 +90,25 @@ export class TierReads {
     this.deadlineMs = deadlineMs;
   }
 
-  /** Reads that are under way and in time. */
+  /** Reads in flight that are not late. */
   get inTime(): number {
     return this.#calls - this.#givenUp;
   }
 
-  /** Calls that were aborted and are still not done with the memory of their readers. */
+  /** Calls that were aborted and have not released the memory of their readers. */
   get stuck(): number {
     return this.#stuck;
   }
 
-  /** Whether the driver is done with every call. */
+  /** Whether every call of the driver has ended. */
   get areDone(): boolean {
     return this.#calls === 0;
   }
 
   /**
-   * Makes a read into memory that nobody else has. Rejects at once when the read is late, its signal aborts,
-   * or at the end, whatever the driver does then.
-   * @param bytes How much is asked for. A large read has more time.
+   * Makes a read into memory of its own. Rejects as soon as the read is late, its signal aborts, or the tier
+   * ends its reads, whatever the driver does then.
+   * @param bytes Length of the read. A large read has more time.
    * @throws TieredError `TIERED_DEADLINE` if it is late.
    */
   leave<T>(
@@ -118,7 +119,7 @@ export class TierReads {
     return new Promise<T>((resolve, reject) => this.#run(bytes, signal, call, { resolve, reject }, reject));
   }
 
-  /** As `leave`, for a read into memory of its reader. Settles when the driver has let go of that memory. */
+  /** As `leave`, for a read into memory of its reader. Settles when the driver has released that memory. */
   hold<T>(
     bytes: number,
     signal: AbortSignal | undefined,
@@ -130,7 +131,7 @@ export class TierReads {
   }
 
   /**
-   * Aborts every read and refuses new ones. Resolves when the driver is done with all of them, at the latest
+   * Aborts every read and refuses new ones. Resolves when the driver has ended all of them, at the latest
    * after a deadline. Idempotent.
    */
   async end(reason: Error): Promise<void> {
@@ -247,7 +248,7 @@ export class TierReads {
   }
 }
 
-/** Drivers should reject. A driver that throws must not leave its read under way for ever. */
+/** Drivers should reject. A driver that throws must not leave its read in flight forever. */
 function called<T>(call: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return call(signal);

@@ -2,8 +2,8 @@ import { setMaxListeners } from 'node:events';
 import { Chain } from './chain.js';
 
 /**
- * The listeners of a signal. Node searches all listeners of a signal for each that is added or removed, so it
- * is given only one.
+ * The listeners of a signal. Node searches all listeners of a signal for each one that is added or removed,
+ * so Node gets only one.
  */
 interface Listening {
   readonly all: Chain<() => void>;
@@ -14,7 +14,7 @@ const listening = new WeakMap<AbortSignal, Listening>();
 
 /**
  * Calls `listener` once if the signal aborts, or at once if it already has. Returns a function that stops
- * listening. Each listener costs the same, however many there are, so one signal may serve ten thousand
+ * listening. The cost per listener does not depend on their number, so one signal may serve ten thousand
  * reads.
  */
 export function onAbort(signal: AbortSignal | undefined, listener: (reason: Error) => void): () => void {
@@ -34,7 +34,7 @@ export function onAbort(signal: AbortSignal | undefined, listener: (reason: Erro
 function listenTo(signal: AbortSignal): Listening {
   const all = new Chain<() => void>();
   const tell = () => {
-    // Removed before it is called, because it may end other listeners, or add some.
+    // Removed before it is called, because it may remove other listeners, or add some.
     for (let next = all.first; next !== undefined; next = all.first) {
       all.remove(next);
       next.value();
@@ -48,7 +48,7 @@ function listenTo(signal: AbortSignal): Listening {
   return begun;
 }
 
-/** Node keeps a signal alive while somebody listens to it. */
+/** Node keeps a signal alive while it has listeners. */
 function stopListening(signal: AbortSignal): void {
   const { tell } = listening.get(signal) ?? {};
   listening.delete(signal);
@@ -57,7 +57,7 @@ function stopListening(signal: AbortSignal): void {
 
 /**
  * Settles as `promise` does, or rejects with `signal.reason` as soon as the signal aborts. The work behind
- * the promise goes on, so use it only where that work writes to nobody else's memory.
+ * the promise continues, so use this only if that work writes to its own memory alone.
  */
 export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
@@ -77,8 +77,8 @@ export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal | undefine
 }
 
 /**
- * Passes items on until the signal aborts. Then it throws `signal.reason` at once, even while the producer
- * stands still. The producer is told (`return`), but not waited for.
+ * Passes items on until the signal aborts. It then throws `signal.reason` at once, even while the producer
+ * stalls. The producer is told (`return`), but not awaited.
  */
 export async function* untilAborted<T>(
   items: AsyncIterable<T> | Iterable<T>,
@@ -100,7 +100,7 @@ export async function* untilAborted<T>(
   }
 }
 
-/** The signal that all operations of one caller's signal run under. */
+/** The signal shared by all operations of one caller's signal. */
 interface Shared {
   readonly controller: AbortController;
   readonly stopListening: () => void;
@@ -109,9 +109,9 @@ interface Shared {
 
 /**
  * Operations that end together. Each runs under a signal that aborts with its caller's, or when the scope is
- * closed. Closing waits until all have settled. (`AbortSignal.any` over one long-lived signal keeps memory on
- * Node 20.) Operations that overlap and have the same caller's signal share one signal, because making one
- * for each takes longer than reading what is in memory.
+ * closed. Closing waits until all have settled. (`AbortSignal.any` over one long-lived signal leaks memory on
+ * Node 20.) Concurrent operations with the same caller's signal share one signal, because making one for each
+ * takes longer than reading from memory.
  */
 export class OperationScope {
   readonly #callers = new Map<AbortSignal | undefined, Shared>();
@@ -119,7 +119,7 @@ export class OperationScope {
   #closeReason: Error | undefined;
   #onSettled: (() => void)[] = [];
 
-  /** How many operations have not settled. */
+  /** The number of operations that have not settled. */
   get size(): number {
     return this.#running;
   }
@@ -141,7 +141,10 @@ export class OperationScope {
     }
   }
 
-  /** As `run`, for an operation that may fail. Resolves to `undefined` then, unless the scope is closed. */
+  /**
+   * As `run`, for an operation that may fail. Resolves to `undefined` in that case, unless the scope is
+   * closed.
+   */
   async attempt<T>(operation: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
     try {
       return await this.run(undefined, operation);

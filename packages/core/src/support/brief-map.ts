@@ -1,7 +1,7 @@
 /**
- * A Map for short-lived values. When a Map grows into a new table, V8 keeps the old table and what was in it
- * at that moment, and the old table refers to the new one. Once the first table is in old memory, all values
- * that come and go live until the next full collection. Here the table has numbers only. The values are in an
+ * A Map for short-lived values. When a Map grows into a new table, V8 keeps the old table with its content of
+ * that moment, and the old table refers to the new one. Once the first table is in the old generation, all
+ * later values live until the next full collection. Here the table holds only numbers. The values are in an
  * array, which keeps nothing that was overwritten.
  */
 export class BriefMap<K extends string | number, V> {

@@ -11,8 +11,8 @@ const UNITS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * Turns a size into a whole number of bytes. `kB`, `MB` ... are powers of 1000, `KiB`, `MiB` ... powers of
- * 1024, as the IEC defines them; case does not matter; a fraction of a byte is rounded down.
+ * Converts a size to a whole number of bytes. `kB`, `MB` ... are powers of 1000, `KiB`, `MiB` ... powers of
+ * 1024, as the IEC defines them. Case does not matter. A fraction of a byte is rounded down.
  * @param size Bytes as a number, or digits with a unit.
  * @param field Name of the option, for the error message.
  * @throws TieredError `TIERED_CONFIG_INVALID` for anything else, negative sizes and sizes above 2^53 - 1.
@@ -30,14 +30,14 @@ function parseText(text: unknown): number {
   if (match === null) return Number.NaN;
   const [, whole = '', fraction = '', name = ''] = match;
   const unit = UNITS.get(name.toLowerCase());
-  // Whole numbers throughout: 1.001 kB is 1001 bytes, and not the 1000.9999... of floating point.
+  // Integer arithmetic throughout: 1.001 kB is 1001 bytes, and not the 1000.9999... of floating point.
   return unit === undefined
     ? Number.NaN
     : Number((BigInt(whole + fraction) * BigInt(unit)) / 10n ** BigInt(fraction.length));
 }
 
 /**
- * Writes a number of bytes for people, in powers of 1024 with at most one decimal: `1536` is `'1.5 KiB'`.
+ * Formats a number of bytes for people, in powers of 1024 with at most one decimal: `1536` is `'1.5 KiB'`.
  * @param bytes A number of bytes.
  */
 export function formatBytes(bytes: number): string {

@@ -7,15 +7,15 @@ export interface Link<T> {
 }
 
 /**
- * Values in the order in which they were added. Each can be removed at any time. It is for short-lived
- * values, which would live long in a Set; see `BriefMap`.
+ * Values in insertion order. Each can be removed at any time. It is for short-lived values, which would live
+ * long in a Set; see `BriefMap`.
  */
 export class Chain<T> {
   #first: Link<T> | undefined;
   #last: Link<T> | undefined;
   #size = 0;
 
-  /** The value that has been in the chain for longest. */
+  /** The oldest value in the chain. */
   get first(): Link<T> | undefined {
     return this.#first;
   }
@@ -34,12 +34,12 @@ export class Chain<T> {
     return link;
   }
 
-  /** Nothing may be removed meanwhile. */
+  /** Nothing may be removed during the iteration. */
   *[Symbol.iterator](): Generator<T, void, undefined> {
     for (let link = this.#first; link !== undefined; link = link.after) yield link.value;
   }
 
-  /** Removes a value that was added to this chain. False if it was removed before. */
+  /** Removes a value that was added to this chain. Returns false if it was already removed. */
   remove(link: Link<T>): boolean {
     if (!link.isIn) return false;
     const { before, after } = link;
@@ -47,7 +47,7 @@ export class Chain<T> {
     else before.after = after;
     if (after === undefined) this.#last = before;
     else after.before = before;
-    // Otherwise a link in old memory would keep all links that came after it.
+    // Otherwise a link in the old generation would keep all later links alive.
     link.before = link.after = undefined;
     link.isIn = false;
     this.#size -= 1;

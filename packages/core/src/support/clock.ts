@@ -3,24 +3,24 @@ import { onAbort } from './abort.js';
 /** How a `Clock` sleeps. */
 export interface SleepOptions {
   /**
-   * Whether only a look at the present state follows the sleep. Then the process may end meanwhile, and a
-   * clock for tests that runs ahead to whatever is waited for leaves this sleep out. Default: false.
+   * Whether the sleep is only followed by a check of the current state. The process may then exit meanwhile,
+   * and a test clock that skips to the next sleeper ignores this sleep. Default: false.
    */
   readonly background?: boolean | undefined;
 }
 
 /**
- * The one door to time. Everything that measures or waits takes a `Clock`, so that tests decide what time it
- * is. Raw timers and `Date.now` are banned elsewhere by lint.
+ * The only access to time. All code that measures or waits takes a `Clock`, so that tests control time. Lint
+ * bans raw timers and `Date.now` elsewhere.
  */
 export interface Clock {
-  /** Returns milliseconds since an arbitrary start. Never goes back. */
+  /** Returns milliseconds since an arbitrary start. Never decreases. */
   now(): number;
   /**
    * Waits at least `ms`. Rejects with `signal.reason` as soon as the signal aborts, and leaves no timer
    * behind.
-   * @param ms How long, in milliseconds. Zero or less still yields once.
-   * @param signal Ends the waiting.
+   * @param ms Duration in milliseconds. Zero or less still yields once.
+   * @param signal Aborts the wait.
    * @param options See `SleepOptions`.
    */
   sleep(ms: number, signal?: AbortSignal, options?: SleepOptions): Promise<void>;
@@ -28,10 +28,10 @@ export interface Clock {
   turn(): Promise<void>;
 }
 
-/** Node fires a timer of more than 2^31 - 1 ms at once. */
+/** Node fires a timer of more than 2^31 - 1 ms immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The clock of the machine. The resolution of `sleep` is that of Node's timers, about 1 ms. */
+/** The machine's clock. The resolution of `sleep` is that of Node's timers, about 1 ms. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   async sleep(ms, signal, options) {
@@ -49,7 +49,7 @@ function timer(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
-    // Node drops fractions of a millisecond, and would fire too early.
+    // Node truncates fractions of a millisecond, and would fire too early.
     const handle = setTimeout(() => {
       stopListening();
       resolve();

@@ -1,5 +1,5 @@
 /**
- * Every code a `TieredError` can carry, with what it means. Codes are stable across releases. Messages are
+ * Every code that a `TieredError` can carry, with its meaning. Codes are stable across releases. Messages are
  * not, so match on `code` only.
  */
 export const ERROR_CODES = {
@@ -38,13 +38,11 @@ export const ERROR_CODES = {
 /** A stable error code. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** What an error knows about where it happened. */
+/** The context of an error. */
 export interface TieredErrorDetails {
-  /** The error of the layer below, kept as it was. */
+  /** The error of the layer below, unchanged. */
   readonly cause?: unknown;
-  /**
-   * Whether the same call may succeed if it is made again. Decided where the error is made. Default: false.
-   */
+  /** Whether a retry of the same call may succeed. Decided where the error is made. Default: false. */
   readonly retryable?: boolean | undefined;
   /** The object concerned. */
   readonly key?: string | undefined;
@@ -52,21 +50,21 @@ export interface TieredErrorDetails {
   readonly driver?: string | undefined;
   /** The operation that failed. */
   readonly operation?: string | undefined;
-  /** How often the operation was tried, where it was tried more than once. */
+  /** How often the operation was tried, if more than once. */
   readonly attempts?: number | undefined;
 }
 
 const BRAND = Symbol.for('@tiered/core/TieredError');
 
 /**
- * The one error class of the SDK. `code` says what happened, `retryable` whether trying again may help, and
- * the message what to do. `cause` keeps the error of the layer below.
+ * The one error class of the SDK. `code` identifies the failure, `retryable` tells whether a retry may help,
+ * and the message says what to do. `cause` keeps the error of the layer below.
  */
 export class TieredError extends Error {
   override readonly name = 'TieredError';
   readonly code: ErrorCode;
   readonly retryable: boolean;
-  // Declared, so that an error that nobody catches is printed without those that it has not.
+  // Declared, so that an uncaught error is printed without the fields it does not have.
   declare readonly key: string | undefined;
   declare readonly driver: string | undefined;
   declare readonly operation: string | undefined;
@@ -93,7 +91,7 @@ export class TieredError extends Error {
 
 /**
  * Returns whether a value is a `TieredError`, even one of another copy of this package.
- * @param value Anything that was thrown.
+ * @param value Any thrown value.
  * @param code If given, the error must carry this code too.
  */
 export function isTieredError(value: unknown, code?: ErrorCode): value is TieredError {
@@ -107,32 +105,33 @@ export function meaningOf(error: unknown): string {
 }
 
 /**
- * Throws if an invariant of this SDK does not hold. That is a bug of the SDK, never bad input. The check
- * stays on in production, because going on with wrong accounting would break promises silently.
- * @param condition What must be true.
- * @param message What was violated.
+ * Throws if an invariant of this SDK is violated. That is a bug of the SDK, never bad input. The check stays
+ * on in production, because continuing with wrong accounting would break promises silently.
+ * @param condition The condition that must hold.
+ * @param message The violated invariant.
  */
 export function invariant(condition: boolean, message: string): asserts condition {
   if (!condition)
     throw new Error(`tiered: invariant violated: ${message}. This is a bug in tiered; please report it.`);
 }
 
-/** Makes the error for an option that cannot work. */
+/** Makes the error for an invalid option. */
 export function configError(field: string, expected: string, got: unknown): TieredError {
   return new TieredError('TIERED_CONFIG_INVALID', `${field}: expected ${expected}, got ${describe(got)}`);
 }
 
 /**
- * As `configError`, for values that may be secret. Says what is wrong with the value instead of showing it.
+ * As `configError`, for values that may be secret. Describes the problem with the value instead of showing
+ * it.
  */
 export function hiddenConfigError(field: string, expected: string, got: string): TieredError {
   return new TieredError('TIERED_CONFIG_INVALID', `${field}: expected ${expected}, got ${got}`);
 }
 
 /**
- * Refuses a path that means a home directory to a shell. Only a shell replaces `~`. Anything else takes it
- * for a directory of that name in the working directory, which a tier would make and fill. If configuration
- * files replaced it, the same text would mean two places.
+ * Refuses a path that a shell expands to a home directory. Only a shell expands `~`. Everything else takes it
+ * for a directory of that name in the working directory, which a tier would create and fill. If configuration
+ * files expanded it, the same text would mean two places.
  * @throws TieredError `TIERED_CONFIG_INVALID` that says what to write.
  */
 export function assertNoTilde(field: string, path: string): void {
@@ -145,13 +144,13 @@ export function isHomePath(path: unknown): boolean {
   return typeof path === 'string' && /^~([/\\]|$)/.test(path);
 }
 
-/** What to write instead of such a path. */
+/** Advice for replacing such a path. */
 export const HOME_PATH =
   'a path without "~", which only shells replace: "${HOME}/..." in a configuration file, path.join(os.homedir(), ...) in code';
 
 /**
  * Refuses counts that are not whole numbers, or too small.
- * @param counts By the name of the option.
+ * @param counts Counts by option name.
  * @throws TieredError `TIERED_CONFIG_INVALID` that names the first count that is not a whole number of at
  * least `least`.
  */
@@ -163,9 +162,10 @@ export function assertCounts(counts: Readonly<Record<string, number>>, least = 1
 }
 
 /**
- * Refuses times that cannot be waited for.
- * @param times Milliseconds by the name of the option; fractions may be given.
- * @throws TieredError `TIERED_CONFIG_INVALID` that names the first one that is not more than 0, or endless.
+ * Refuses invalid durations.
+ * @param times Milliseconds by option name; fractions are allowed.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that names the first one that is not more than 0, or is
+ * infinite.
  */
 export function assertMilliseconds(times: Readonly<Record<string, number>>): void {
   for (const [field, ms] of Object.entries(times)) {
@@ -191,7 +191,7 @@ export function notOpenError(driver: string): TieredError {
   );
 }
 
-/** Returns a value as messages show it. Of an object, they show only that it is one. */
+/** Formats a value for messages. An object is only shown to be one. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'number' || typeof value === 'boolean' || value === undefined || value === null)

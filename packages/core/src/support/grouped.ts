@@ -1,4 +1,6 @@
-/** Groups items by a key, in the order in which the keys come: `Map.groupBy`, which Node 20 has not. */
+/**
+ * Groups items by a key, in order of the first appearance of the keys: `Map.groupBy`, which Node 20 lacks.
+ */
 export function grouped<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {

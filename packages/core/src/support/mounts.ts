@@ -3,28 +3,28 @@ import path from 'node:path';
 
 /** A mount, as the kernel lists it. */
 export interface Mount {
-  /** Its number, which no other mount has while it lasts. */
+  /** Its number, unique among existing mounts. */
   readonly id: string;
   /** `major:minor`, which changes with every mount of many file systems. */
   readonly device: string;
-  /** Which directory of its file system is mounted. */
+  /** The directory of its file system that is mounted. */
   readonly root: string;
-  /** Where it is mounted. */
+  /** Its mount point. */
   readonly at: string;
-  /** As the kernel calls it, such as `ext4` or `fuse.sshfs`. */
+  /** The kernel's name for it, such as `ext4` or `fuse.sshfs`. */
   readonly type: string;
-  /** What is mounted: a device, or what a server exports. */
+  /** The mounted device, or the export of a server. */
   readonly source: string;
-  /** Those of the mount, and those of the file system. */
+  /** Options of the mount and of the file system. */
   readonly options: readonly string[];
 }
 
-/** What the kernel says of the mounts that this process sees; empty on systems other than Linux. */
+/** Returns the kernel's list of the mounts that this process sees; empty on systems other than Linux. */
 export async function mountinfo(): Promise<string> {
   return process.platform === 'linux' ? readFile('/proc/self/mountinfo', 'utf8') : '';
 }
 
-/** The mounts, in the order in which they were made. */
+/** Parses the mounts, in the order in which they were made. */
 export function mountsOf(text: string): Mount[] {
   const mounts: Mount[] = [];
   for (const line of text.split('\n')) {
@@ -38,7 +38,7 @@ export function mountsOf(text: string): Mount[] {
   return mounts;
 }
 
-/** The mount that a directory is in, by its real path: the last one of those whose place is nearest. */
+/** The mount that contains a directory, by its real path: the last one with the nearest mount point. */
 export function nearestMount(directory: string, mounts: readonly Mount[]): Mount | undefined {
   let found: Mount | undefined;
   for (const mount of mounts)
@@ -51,7 +51,7 @@ export function isBelow(outer: string, inner: string): boolean {
   return inner === outer || inner.startsWith(outer.endsWith(path.sep) ? outer : outer + path.sep);
 }
 
-/** Blanks and the like are written as octal numbers. */
+/** Decodes blanks and other characters that are written as octal numbers. */
 function unescaped(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 8)));
 }

@@ -3,8 +3,7 @@ import path from 'node:path';
 import { isBelow, mountinfo, mountsOf } from './mounts.js';
 
 /**
- * Returns the path, or the nearest one above it that exists: where a directory that is not there yet would be
- * made.
+ * Returns the path, or its nearest existing ancestor: the place where a missing directory would be created.
  * @throws errors of the system, such as `EACCES`.
  */
 export async function existingAt(where: string): Promise<string> {
@@ -19,28 +18,28 @@ export async function existingAt(where: string): Promise<string> {
   }
 }
 
-/** A directory that the kernel finds at a path, and on a device. */
+/** A directory at a path and on a device, as the kernel reports it. */
 interface Mounted {
   readonly real: string;
   readonly device: string;
   readonly at: string;
 }
 
-/** Where a directory is, however it is reached. */
+/** The place of a directory, whichever path leads there. */
 export interface Place {
-  /** The real path of what exists of it. */
+  /** The real path of its existing part. */
   readonly real: string;
-  /** What does not exist of it yet; empty if all does. */
+  /** The part that does not exist yet; empty if all of it exists. */
   readonly rest: string;
   /**
-   * Where the kernel has what exists, and then what is mounted below. Empty where it does not say; Linux
-   * does.
+   * The kernel's location of the existing part, followed by the mounts below it. Empty if the kernel does not
+   * report them; Linux does.
    */
   readonly mounted: readonly Mounted[];
 }
 
 /**
- * Finds a directory, or where it would be made, and changes nothing.
+ * Finds a directory, or the place where it would be created, and changes nothing.
  * @throws errors of the system, such as `EACCES`.
  */
 export async function placeOf(where: string): Promise<Place> {
@@ -49,7 +48,7 @@ export async function placeOf(where: string): Promise<Place> {
   return { real, rest: path.relative(existing, where), mounted: await mountedAt(real).catch(() => []) };
 }
 
-/** Whether a directory is another one or inside it, through links and bind mounts too. */
+/** Whether a directory is the same as another one or inside it, through links and bind mounts too. */
 export async function isWithin(inner: Place, outer: Place): Promise<boolean> {
   if (isBelow(path.join(outer.real, outer.rest), path.join(inner.real, inner.rest))) return true;
   const [one] = inner.mounted;
@@ -63,8 +62,8 @@ export async function isWithin(inner: Place, outer: Place): Promise<boolean> {
 }
 
 /**
- * Whether one leads to the other, as the kernel says. Its word is not enough: NFS calls the root of each
- * mount `/`, whichever directory it is of. And a mount may be covered by another one.
+ * Whether one leads to the other. The kernel's report is not enough: NFS calls the root of each mount `/`,
+ * whichever directory it is. And a mount may be covered by another one.
  */
 function areOne(one: Mounted, other: Mounted): Promise<boolean> {
   const [shallow, deep] = one.at.length >= other.at.length ? [other, one] : [one, other];
@@ -80,7 +79,7 @@ async function isSame(one: string, other: string): Promise<boolean> {
   }
 }
 
-/** The mount that a directory is on is found by its number, as mounts may cover one another. */
+/** Finds the mount of a directory by its number, because mounts may cover one another. */
 async function mountedAt(real: string): Promise<Mounted[]> {
   const mounts = mountsOf(await mountinfo());
   if (mounts.length === 0) return [];

@@ -2,8 +2,7 @@ import type { LimitFunction } from 'p-limit';
 import { raceAbort } from './abort.js';
 
 /**
- * Runs an operation under a limit. An abort while it waits rejects at once. Once it runs, the operation
- * itself is waited for.
+ * Runs an operation under a limit. An abort while it is queued rejects at once. Once it runs, it is awaited.
  */
 export function limited<T>(
   limit: LimitFunction,
@@ -24,8 +23,8 @@ export function limited<T>(
 }
 
 /**
- * As `Promise.all`, but settles when all promises have: only then is the memory that they write to the
- * caller's again.
+ * As `Promise.all`, but settles when all promises have: only then does the memory that they write to belong
+ * to the caller again.
  */
 export async function allEnded<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   if (promises.length > 1) await Promise.allSettled(promises);

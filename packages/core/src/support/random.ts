@@ -1,9 +1,9 @@
 import { configError, invariant } from './errors.js';
 
 /**
- * The PRNG of the SDK: **xoshiro128\*\* 1.1** (Blackman and Vigna, 2018), its four 32-bit words of state
+ * The PRNG of the SDK: **xoshiro128\*\* 1.1** (Blackman and Vigna, 2018), with its four 32-bit words of state
  * taken from **SplitMix64** (Steele, Lea and Flood, 2014). The stream of a (seed, stream) pair is stable
- * forever: shuffles, jitter and injected faults depend on it, and checkpoints of last year must resume next
+ * forever: shuffles, jitter and injected faults depend on it, and last year's checkpoints must resume next
  * year.
  */
 export class Random {
@@ -25,14 +25,14 @@ export class Random {
     this.#generator = new Xoshiro128(word(a), word(a >> 32n), word(b), word(b >> 32n));
   }
 
-  /** The next whole number from 0 to 2^32 - 1, uniform. */
+  /** Returns the next whole number from 0 to 2^32 - 1, uniform. */
   uint32(): number {
     return this.#generator.next();
   }
 
   /**
-   * A whole number from 0 to `bound` - 1, uniform without bias. Bits above the bound are masked off, and
-   * numbers that are still too large are drawn again: fewer than two draws on average.
+   * Returns a whole number from 0 to `bound` - 1, uniform without bias. Bits above the bound are masked off,
+   * and numbers that are still too large are drawn again: fewer than two draws on average.
    * @param bound A whole number from 1 to 2^32.
    */
   below(bound: number): number {
@@ -44,27 +44,27 @@ export class Random {
     }
   }
 
-  /** A number from 0 (included) to 1 (excluded), uniform, with 32 bits. */
+  /** Returns a number from 0 (included) to 1 (excluded), uniform, with 32 bits. */
   unit(): number {
     return this.uint32() / 2 ** 32;
   }
 
   /**
-   * A draw from the standard normal distribution, made from two uniform ones (Box and Muller). The second of
-   * each pair is not used.
+   * Draws from the standard normal distribution, using two uniform numbers (Box and Muller). The second
+   * number of each normal pair is discarded.
    */
   normal(): number {
     return Math.sqrt(-2 * Math.log(1 - this.unit())) * Math.cos(2 * Math.PI * this.unit());
   }
 
   /**
-   * The permutation of 0 .. n-1 by Fisher and Yates (from the end down). O(n) time, 4n bytes.
+   * Returns a permutation of 0 .. n-1 by Fisher and Yates (from the end down). O(n) time, 4n bytes.
    * @param n From 0 to 2^32 - 1.
    */
   permutation(n: number): Uint32Array {
     const order = new Uint32Array(n);
     for (let i = 0; i < n; i++) order[i] = i;
-    // Drawn in blocks and then swapped, so that the processor has many swaps' cache misses under way at once.
+    // Drawn in blocks and then swapped, so that the cache misses of many swaps overlap in the processor.
     const drawn = new Uint32Array(BLOCK);
     for (let last = n - 1; last > 0;) {
       const count = this.#generator.drawFalling(last, drawn);
@@ -81,12 +81,12 @@ export class Random {
   }
 }
 
-/** Numbers drawn at once for a permutation. They fit into the processor's nearest cache. */
+/** Numbers drawn per block of a permutation. They fit into the processor's nearest cache. */
 const BLOCK = 1024;
 
 /**
- * The generator alone, from four words of state. It is a class of its own so that its reference vectors can
- * be checked.
+ * The generator alone, from four words of state. It is a separate class so that its reference vectors can be
+ * checked.
  */
 export class Xoshiro128 {
   #s0: number;
@@ -115,12 +115,12 @@ export class Xoshiro128 {
   }
 
   /**
-   * Draws what `Random.below(last + 1)`, `below(last)`, ... would give, as many as have the same mask and
-   * fit. A number that is too large is overwritten by the next. This needs no branch, which the processor
-   * would guess wrong every third time.
+   * Draws the numbers that `Random.below(last + 1)`, `below(last)`, ... would return, as many as have the
+   * same mask and fit. A number that is too large is overwritten by the next. This avoids a branch, which the
+   * processor would mispredict every third time.
    * @param last From 1 to 2^32 - 2.
-   * @param drawn Where they are put.
-   * @returns How many there are.
+   * @param drawn The memory for the numbers.
+   * @returns How many were drawn.
    */
   drawFalling(last: number, drawn: Uint32Array): number {
     const mask = 0xffffffff >>> Math.clz32(last);

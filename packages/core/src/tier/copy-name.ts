@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 
-/** Separates the key and the tag. `encode` never gives it. */
+/** Separates the key and the tag. `encoded` never produces it. */
 const MARK = '@';
 /** In base 36. */
 const TAG_DIGITS = 8;
@@ -13,18 +13,18 @@ const TAG_BYTES = 5;
 const random = Buffer.alloc(256 * TAG_BYTES);
 let drawn = random.byteLength;
 
-/** Most file systems take 255 bytes between two slashes, and most buckets 1024 in all. */
+/** Most file systems allow 255 bytes between two slashes, and most buckets 1024 in all. */
 const LONGEST_SEGMENT = 200;
 const LONGEST = 800;
 
 const PLAIN = /^[a-z0-9._/-]*$/;
-/** A segment that has a special meaning to file systems, or that the SDK keeps for itself. */
+/** A segment with a special meaning to file systems, or reserved by the SDK. */
 const SPECIAL = /(?<=^|\/)(\.{0,2}|\.tiered)(?=\/|$)/g;
 
 /**
- * Draws a tag that no other copy has, of this key or of another one: 40 random bits beside the key. A name is
- * never used for a second copy. So whoever still looks for a copy that is gone finds nothing, and never
- * something else.
+ * Draws a tag that is unique among all copies, of this key or of another one: 40 random bits beside the key.
+ * A name is never reused for a second copy. So a reader that still looks for a deleted copy finds nothing,
+ * and never other data.
  */
 export function newTag(): number {
   if (drawn === random.byteLength) {
@@ -37,10 +37,9 @@ export function newTag(): number {
 }
 
 /**
- * Makes the name of a copy on its tier from the key, in readable form, and the tag. The name is lower-case
- * ASCII only, so that it is the same on file systems that fold case or normalise. It has no `.`, `..` or
- * empty segments, so that every key of a bucket has a place in a directory. No name is a directory of another
- * one.
+ * Makes the name of a copy on its tier from the readable key and the tag. The name is lower-case ASCII only,
+ * so that it is the same on file systems that fold case or normalise. It has no `.`, `..` or empty segments,
+ * so that every key of a bucket has a place in a directory. No name is a parent directory of another.
  */
 export function copyName(key: string, tag: number): string {
   return `${encoded(key)}${MARK}${tag.toString(36).padStart(TAG_DIGITS, '0')}`;
@@ -62,7 +61,7 @@ function encoded(key: string): string {
   return isLong ? `%long/${safe.replaceAll('/', '-').slice(0, LONGEST_SEGMENT)}` : safe;
 }
 
-/** Writes upper case as `^a`, and all other bytes of UTF-8 that are not plain as `%c3`. */
+/** Encodes upper case as `^a`, and all other special bytes of UTF-8 as `%c3`. */
 function spelled(key: string): string {
   let name = '';
   for (const character of key) {

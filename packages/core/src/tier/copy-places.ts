@@ -6,19 +6,20 @@ import { isPacked, segmentName, segmentOf } from './packed-tag.js';
 /** Ids per page, as a power of two: 64 Ki tags are 512 KiB. */
 const PAGE_BITS = 16;
 const PAGE_ENTRIES = 2 ** PAGE_BITS;
-/** Names kept as strings, so that a small dataset does not make them anew for each read. */
+/** Names cached as strings, so that a small dataset does not rebuild them for each read. */
 const KEPT = 8192;
 const NO_TAG = -1;
 
-/** Where copies are on their tiers, in 8 bytes per object instead of a string each. */
+/** The places of copies on their tiers, in 8 bytes per object instead of a string each. */
 export class CopyNames {
   readonly #pages = new Map<number, Float64Array>();
   readonly #kept = new Map<number, string>();
-  /** Names of segments, each of which many copies share. */
+  /** Names of segments. Many copies share a segment. */
   readonly #segments = new Map<number, string>();
 
   /**
-   * Sets the tag that, with the key, names the copy of an object. Without a tag the key alone is the name.
+   * Sets the tag that, together with the key, names the copy of an object. Without a tag, the name is the
+   * key.
    */
   set(id: number, tag: number | undefined): void {
     this.#kept.delete(id);
@@ -30,15 +31,15 @@ export class CopyNames {
     page[id & (PAGE_ENTRIES - 1)] = tag ?? NO_TAG;
   }
 
-  /** The tag of an object's copy; undefined if its name is the key. */
+  /** Returns the tag of an object's copy; undefined if its name is the key. */
   tagOf(id: number): number | undefined {
     const tag = this.#pages.get(id >>> PAGE_BITS)?.[id & (PAGE_ENTRIES - 1)] ?? NO_TAG;
     return tag === NO_TAG ? undefined : tag;
   }
 
   /**
-   * The name of the file that an object's copy is in.
-   * @param tag As `tagOf` gave it.
+   * Returns the name of the file that contains an object's copy.
+   * @param tag As returned by `tagOf`.
    */
   fileOf(id: number, key: string, tag: number | undefined): string {
     if (tag === undefined) return key;
@@ -62,8 +63,8 @@ export class CopyNames {
 }
 
 /**
- * Where the served copy of each object is: on which level, and under which name. The placement sets it, and
- * reads look it up.
+ * The place of the served copy of each object: its level and its name. The placement sets it, and reads look
+ * it up.
  */
 export class CopyPlaces {
   readonly #namespace: MetadataContainer;
@@ -74,7 +75,7 @@ export class CopyPlaces {
 
   /**
    * @param sourceLevel The level of objects without a copy.
-   * @param moved Told of each change.
+   * @param moved Called on each change.
    */
   constructor(
     namespace: MetadataContainer,
@@ -86,7 +87,7 @@ export class CopyPlaces {
     this.#moved = moved;
   }
 
-  /** Serves the object from this copy from now on, or the part of it that the copy holds. */
+  /** Serves the object, or the part of it that this copy holds, from this copy from now on. */
   publish(id: number, place: CopyPlace): void {
     const { level, direct, tag } = place;
     this.#names.set(id, tag);
@@ -101,7 +102,7 @@ export class CopyPlaces {
     this.#moved(id, undefined);
   }
 
-  /** Where the served copy of an object is; undefined for the source. */
+  /** The place of the served copy of an object; undefined for the source. */
   placeOf(id: number): CopyPlace | undefined {
     const level = this.#namespace.levelOf(id);
     if (level === this.#sourceLevel) return undefined;
@@ -109,21 +110,22 @@ export class CopyPlaces {
   }
 
   /**
-   * Returns what distinguishes the served copy of an object from any other; undefined if only the key does.
+   * Returns the tag that distinguishes the served copy of an object from any other; undefined if the key
+   * alone does.
    */
   tagOf(id: number): number | undefined {
     return this.#names.tagOf(id);
   }
 
   /**
-   * Returns the file on its tier that an object's copy is in.
-   * @param tag As `tagOf` gave it.
+   * Returns the file on its tier that contains an object's copy.
+   * @param tag As returned by `tagOf`.
    */
   fileOf(id: number, key: string, tag: number | undefined): string {
     return this.#names.fileOf(id, key, tag);
   }
 
-  /** Whether this is still the copy that is served. */
+  /** Whether this is still the served copy. */
   isAt(level: number, id: number, tag: number | undefined): boolean {
     return this.#namespace.levelOf(id) === level && this.tagOf(id) === tag;
   }

@@ -2,7 +2,7 @@ import { isTieredError, type ErrorCode } from '../support/errors.js';
 import type { PlacementHost } from '../placement/placement.js';
 import type { Tier } from './tier.js';
 
-/** Errors of a tier at start that are not faults of the storage, and do not pass. */
+/** Errors of a tier at start that are permanent, and not faults of the storage. */
 const MISTAKES: readonly ErrorCode[] = [
   'TIERED_CONFIG_INVALID',
   'TIERED_DIRECTORY_NOT_OURS',
@@ -15,9 +15,7 @@ export function isMistake(error: unknown): boolean {
   return !isTieredError(error) || MISTAKES.includes(error.code);
 }
 
-/**
- * Opens a tier. A tier that does not work at the moment is tried again later, and does not prevent the start.
- */
+/** Opens a tier. A tier that does not work at the moment is retried later, and does not prevent the start. */
 export async function openAtStart(
   tier: Tier,
   signal: AbortSignal,

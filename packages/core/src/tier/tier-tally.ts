@@ -5,7 +5,7 @@ import type { Tier, TierUse } from './tier.js';
 
 const READS: ReadonlySet<Operation> = new Set(['read', 'readInto', 'readMany']);
 
-/** Counts and announces what tiers did, and holds it for or against their health. */
+/** Counts and announces the successes and faults of tiers, and updates their health. */
 export class TierTally {
   readonly #events: SafeEmitter<HierarchyEvents>;
 
@@ -13,7 +13,7 @@ export class TierTally {
     this.#events = events;
   }
 
-  /** Notes that a tier served a read of so many bytes. */
+  /** Records that a tier served a read of so many bytes. */
   served(tier: Tier, bytes: number): void {
     tier.reads += 1;
     tier.readBytes += bytes;
@@ -26,8 +26,8 @@ export class TierTally {
   }
 
   /**
-   * Notes that a tier failed an operation. A missing copy is announced, but says nothing about the other
-   * copies: another process may have evicted it, and this one was not told yet.
+   * Records that a tier failed an operation. A missing copy is announced, but says nothing about the other
+   * copies: another process may have evicted it without this process knowing yet.
    */
   fault(tier: Tier, operation: Operation, key: string, error: unknown): void {
     const use = READS.has(operation) ? 'read' : 'write';

@@ -15,7 +15,7 @@ import { closeFor, openFor } from '../driver/open-drivers.js';
 import { disown, own } from '../driver/ownership.js';
 import { TierReads } from '../read/tier-reads.js';
 
-/** A tier as the user configures it. */
+/** A tier as configured by the user. */
 export interface TierOptions {
   /** Where the tier keeps its copies. The driver must be able to list, write and delete. */
   readonly driver: StorageDriver;
@@ -25,48 +25,45 @@ export interface TierOptions {
    */
   readonly quota: ByteSize;
   /**
-   * Milliseconds after which a read that the tier has not answered is aborted, and served from the source. A
-   * read has a second more for each 4 MiB. It may wait in the tier's queue for as long as the tier serves
-   * others. Up to a quarter is added, because deadlines are looked at only a few times in that period.
-   * Default: 15,000, longer than a disk needs to spin up. A `MemoryDriver` never waits, and has no deadline.
+   * Milliseconds after which an unanswered read of the tier is aborted, and served from the source. A read
+   * gets one more second per 4 MiB. It may wait in the tier's queue for as long as the tier serves others. Up
+   * to a quarter is added, because deadlines are checked only a few times in that period. Default: 15,000,
+   * longer than a disk needs to spin up. A `MemoryDriver` never waits, and has no deadline.
    */
   readonly readDeadlineMs?: number | undefined;
   /**
-   * How copies lie on the storage.
+   * The layout of copies on the storage.
    * - `files`: each copy is a file of its own, which other programs can open.
-   * - `packed`: copies of up to 256 KiB are gathered in segments of up to 4 MiB. Reading one is a read of a
-   *   file that is open already, and a tier of small objects has a thousandth of the files. What was read a
-   *   moment before a process was killed is fetched again. The room of removed copies is free once more than
-   *   half of their segment was removed and the others were written anew. A policy that evicts evicts whole
-   *   segments, except what was read lately. Only for drivers with an index.
+   * - `packed`: copies of up to 256 KiB are gathered in segments of up to 4 MiB. A read of one is a read of
+   *   an already open file, and a tier of small objects has a thousandth of the files. Objects read just
+   *   before a process was killed are fetched again. The space of removed copies is freed once more than half
+   *   of their segment was removed and the rest was rewritten. A policy that evicts evicts whole segments,
+   *   except recently read copies. Only for drivers with an index.
    *
-   * Copies that are on the tier already stay as they are, so this can be changed at any time. Default:
-   * `files`.
+   * Existing copies on the tier stay as they are, so this can be changed at any time. Default: `files`.
    */
   readonly layout?: TierLayout | undefined;
 }
 
-/** What a tier is used for. Each use has its own health: a disk that turned read-only still serves reads. */
+/** The use of a tier. Each use has its own health: a disk that turned read-only still serves reads. */
 export type TierUse = 'read' | 'write';
 
-/** How copies lie on the storage of a tier, see `TierOptions`. */
+/** The layout of copies on the storage of a tier, see `TierOptions`. */
 export type TierLayout = 'files' | 'packed';
 
 const LAYOUTS: readonly TierLayout[] = ['files', 'packed'];
 const READ_DEADLINE_MS = 15_000;
 /**
- * Faults in a row after which a tier is passed over. One may be an accident; three mean that the tier is
+ * Consecutive faults after which a tier is skipped. One may be an accident; three mean that the tier is
  * broken.
  */
 const FAULTS_UNTIL_OUT = 3;
-/**
- * First pause before a failed tier is tried again. It doubles up to the last one. Short enough for a remount.
- */
+/** First pause before a failed tier is retried. It doubles up to the last one. Short enough for a remount. */
 const FIRST_PAUSE_MS = 1_000;
 const LAST_PAUSE_MS = 60_000;
 /**
- * A tier that hangs costs a reader a deadline whenever it is tried. This bounds that to a twentieth of the
- * time in the end.
+ * A tier that hangs costs a reader a deadline whenever it is retried. This eventually bounds that to a
+ * twentieth of the time.
  */
 const LAST_PAUSE_IN_DEADLINES = 20;
 
@@ -83,10 +80,10 @@ export class Tier {
   readBytes = 0;
   /** Operations that failed and were served from elsewhere. */
   faults = 0;
-  /** Where its directory is, if it has one and was looked for. */
+  /** The place of its directory, if it has one and was looked up. */
   found: Found | undefined;
   #opening: Promise<void> | undefined;
-  /** Undefined where the driver never waits. */
+  /** Undefined if the driver never waits. */
   readonly #underWay: TierReads | undefined;
 
   /**
@@ -113,7 +110,7 @@ export class Tier {
     this.layout = layout;
     this.driver = driver;
     this.quotaBytes = parseBytes(quota, `tiers[${level}].quota`);
-    // A driver that extends it or wraps it may wait.
+    // A driver that extends or wraps `MemoryDriver` may wait.
     const waits = driver.constructor !== MemoryDriver;
     this.#underWay = waits ? new TierReads(driver, clock, readDeadlineMs) : undefined;
     this.reading = new TierHealth(clock, this.#underWay);
@@ -136,8 +133,8 @@ export class Tier {
   /**
    * As the driver's `read`, within the deadline of this tier. An abort ends it at once, whatever the driver
    * does.
-   * @throws TieredError `TIERED_DEADLINE` if the tier did not answer, which counts as a fault; or what the
-   * driver throws.
+   * @throws TieredError `TIERED_DEADLINE` if the tier did not answer, which counts as a fault; or the error
+   * of the driver.
    */
   read(name: string, options: ReadOptions): Promise<Uint8Array> {
     if (this.#underWay === undefined) return this.driver.read(name, options);
@@ -147,9 +144,9 @@ export class Tier {
   }
 
   /**
-   * As the driver's `readInto`, within the deadline of this tier. An abort or the deadline ends it when the
-   * driver has let go of the target, which a correct driver does at once. `close` does not wait for a driver
-   * that never lets go.
+   * As the driver's `readInto`, within the deadline of this tier. An abort or the deadline ends it once the
+   * driver has released the target, which a correct driver does at once. `close` does not wait for a driver
+   * that never releases it.
    * @throws TieredError As `read`.
    */
   readInto(name: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
@@ -159,7 +156,7 @@ export class Tier {
     );
   }
 
-  /** As `readInto`, by a call of the caller's, for a file that is open already. Asks for so many bytes. */
+  /** As `readInto`, by the caller's own call, for a read of so many bytes of a file that is already open. */
   within<T>(
     bytes: number,
     signal: AbortSignal | undefined,
@@ -179,19 +176,19 @@ export class Tier {
   }
 
   /**
-   * Aborts every read with `reason`, and refuses new ones with it. Resolves when the driver is done with all
-   * of them, at the latest after a deadline.
+   * Aborts every read with `reason`, and refuses new ones with it. Resolves when the driver has ended all of
+   * them, at the latest after a deadline.
    */
   async endReads(reason: Error): Promise<void> {
     await this.#underWay?.end(reason);
   }
 
-  /** Whether the driver is done with every read. */
+  /** Whether the driver has ended every read. */
   get isDone(): boolean {
     return this.#underWay?.areDone ?? true;
   }
 
-  /** Closes the driver. Does not wait for one that is not done with its reads. */
+  /** Closes the driver. Does not wait for a driver that has not ended its reads. */
   async close(): Promise<void> {
     const closing = closeFor(this, this.driver);
     if (this.isDone) await closing.finally(() => disown(this, this.driver));
@@ -204,9 +201,9 @@ export class Tier {
 }
 
 /**
- * Says whether a tier is worth asking. After repeated faults the tier is out of service for a pause. Then
- * operations are let through again, and the first outcome decides. Reads are let through one at a time,
- * because a tier that hangs keeps the reads that try it.
+ * Decides whether to ask a tier. After repeated faults the tier is out of service for a pause. Operations are
+ * then let through again, and the first outcome decides. Reads are let through one at a time, because a tier
+ * that hangs also holds the reads that probe it.
  */
 export class TierHealth {
   readonly #clock: Clock;
@@ -215,16 +212,16 @@ export class TierHealth {
   #outUntil: number | undefined;
   #pauseMs = FIRST_PAUSE_MS;
 
-  /** @param reads The reads under way, if this is the health of reading. */
+  /** @param reads The reads in flight, if this is the health of reading. */
   constructor(clock: Clock, reads?: TierReads) {
     this.#clock = clock;
     this.#reads = reads;
   }
 
-  /** False while operations should pass the tier over. Costs no look at the clock for a healthy tier. */
+  /** False while operations should skip the tier. Costs no clock read for a healthy tier. */
   get inService(): boolean {
     const reads = this.#reads;
-    // The driver keeps memory that it was to fill. It would keep more with each further read.
+    // The driver holds memory that it was to fill. Each further read would add to that.
     if (reads !== undefined && reads.stuck > 0) return false;
     if (this.#outUntil === undefined) return true;
     return this.#isPauseOver && (reads === undefined || reads.inTime === 0);
@@ -239,7 +236,7 @@ export class TierHealth {
     return this.#outUntil === undefined || this.#clock.now() >= this.#outUntil;
   }
 
-  /** Notes that an operation succeeded. Returns whether that brought the tier back into service. */
+  /** Records that an operation succeeded. Returns whether that brought the tier back into service. */
   succeeded(): boolean {
     if (this.#faultsInARow === 0) return false;
     const wasOut = this.#outUntil !== undefined;
@@ -249,20 +246,21 @@ export class TierHealth {
     return wasOut;
   }
 
-  /** As `failed`, after a fault that needs no second one to be believed. */
+  /** As `failed`, after a fault that is conclusive on its own. */
   failedForCertain(): number | undefined {
     this.#faultsInARow = Math.max(this.#faultsInARow, FAULTS_UNTIL_OUT - 1);
     return this.failed();
   }
 
   /**
-   * Notes that an operation failed. Returns the pause in milliseconds if that took the tier out of service.
-   * @param hung Whether the operation did not end by itself. Then the pauses are longer, and begin with the
+   * Records that an operation failed. Returns the pause in milliseconds if that took the tier out of service.
+   * @param hung Whether the operation did not end by itself. The pauses are then longer, and begin with the
    * deadline.
    */
   failed(hung = false): number | undefined {
     this.#faultsInARow += 1;
-    // Operations that began before the tier went out may still fail; they do not prolong the pause.
+    // Operations that began before the tier went out of service may still fail; they do not prolong the
+    // pause.
     if (this.#faultsInARow < FAULTS_UNTIL_OUT || !this.#isPauseOver) return undefined;
     const costMs = hung ? (this.#reads?.deadlineMs ?? 0) : 0;
     const pauseMs = Math.max(this.#pauseMs, costMs);

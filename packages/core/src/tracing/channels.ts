@@ -2,8 +2,8 @@ import type { AsyncLocalStorage } from 'node:async_hooks';
 import { tracingChannel, type TracingChannelSubscribers } from 'node:diagnostics_channel';
 
 /**
- * How a read was served: by tiers alone; after waiting for bytes that it asked the source for; after waiting
- * only for bytes that were on their way already; or without bytes. `ReadStats` has the sums.
+ * How a read was served: by tiers alone; after waiting for bytes that it requested from the source; after
+ * waiting only for bytes that were already in flight; or without bytes. `ReadStats` has the sums.
  */
 export type ServedBy = 'fromTiers' | 'fromSource' | 'joined' | 'empty';
 
@@ -14,7 +14,7 @@ export type ServedBy = 'fromTiers' | 'fromSource' | 'joined' | 'empty';
 export interface ReadTrace {
   /** The name of the hierarchy, see `HierarchyOptions.name`. */
   readonly hierarchy: string;
-  /** What was called, on the hierarchy or on a handle. */
+  /** The called method, on the hierarchy or on a handle. */
   readonly operation: 'read' | 'readInto' | 'readMany';
   /** The object. Undefined for a batch. */
   readonly key: string | undefined;
@@ -22,14 +22,14 @@ export interface ReadTrace {
   readonly offset: number;
   /** 1, or the number of reads of a batch. */
   readonly reads: number;
-  /** At the end: bytes that were given. */
+  /** At the end: bytes that were read. */
   readonly bytes: number;
   /**
-   * At the end: how many reads were served, and how. Sums over all traces are those of `stats().reads` of
-   * the hierarchy.
+   * At the end: how many reads were served in each way. The sums over all traces equal `stats().reads` of the
+   * hierarchy.
    */
   readonly served: Readonly<Record<ServedBy, number>>;
-  /** At the end: reads of a batch that failed, each by itself. */
+  /** At the end: reads of a batch that failed individually. */
   readonly failed: number;
   /**
    * At the end: the slowest level that served any of it, 0 for the fastest tier and the number of tiers for
@@ -37,41 +37,41 @@ export interface ReadTrace {
    */
   readonly level: number | undefined;
   readonly driver: string | undefined;
-  /** What the call rejected with. */
+  /** The error that the call rejected with. */
   readonly error?: unknown;
 }
 
 /**
- * Why an object is on its way to a tier: it was read, `Hierarchy.place` was called, it had been left out
- * while the tiers were behind, or the policy moves it up.
+ * Why an object is being placed: it was read, `Hierarchy.place` was called, it had been skipped while the
+ * tiers were behind, or the policy promotes it.
  */
 export type PlaceCause = 'read' | 'place' | 'behind' | 'promotion';
 
 /**
- * How a placement ended.
+ * The outcome of a placement.
  * - `placed`: the copy is served.
  * - `failed`: the source or the tier failed (see `error`). The source serves the object.
- * - `elsewhere`: another process has a copy already.
- * - `discarded`: the copy was not wanted any more, because the object had changed or the quota had shrunk.
+ * - `elsewhere`: another process already has a copy.
+ * - `discarded`: the copy was no longer wanted, because the object had changed or the quota had shrunk.
  * - `abandoned`: the hierarchy was closed meanwhile.
  */
 export type PlaceOutcome = 'placed' | 'failed' | 'elsewhere' | 'discarded' | 'abandoned';
 
 /**
- * An object on its way to a tier, on the channel `tiered:place`: from the decision until its copy is served,
- * or given up.
+ * The placement of an object on a tier, on the channel `tiered:place`: from the decision until its copy is
+ * served, or the placement ends without one.
  */
 export interface PlaceTrace {
   /** The name of the hierarchy, see `HierarchyOptions.name`. */
   readonly hierarchy: string;
   readonly key: string;
   readonly cause: PlaceCause;
-  /** The tier that it comes from. Undefined for the source. */
+  /** The tier that it is copied from. Undefined for the source. */
   readonly from: number | undefined;
-  /** The tier that it goes to, and the name of its driver. */
+  /** The tier that it is copied to, and the name of its driver. */
   readonly level: number;
   readonly driver: string;
-  /** Bytes of the object, and of the copy. The copy has fewer where only the beginning has room. */
+  /** Bytes of the object, and of the copy. The copy is smaller if only the beginning fits. */
   readonly size: number;
   readonly bytes: number;
   /** Known at the end. */
@@ -81,19 +81,19 @@ export interface PlaceTrace {
 }
 
 /**
- * A sample of a prefetcher, on the channel `tiered:prefetch`: from its admission until its bytes are there,
- * or it has failed.
+ * A sample of a prefetcher, on the channel `tiered:prefetch`: from its admission until its bytes have
+ * arrived, or it has failed.
  */
 export interface PrefetchTrace {
   /** The name of the hierarchy. Undefined for a source that has none. */
   readonly hierarchy: string | undefined;
   readonly key: string;
-  /** Which access of the sequence it is. */
+  /** Identifies the access in the sequence. */
   readonly epoch: number;
   readonly position: number;
   /** Bytes of the object: as known at admission, then as read. */
   readonly bytes: number;
-  /** Whether it is copied from another sample, because its object is in the buffer or on its way there. */
+  /** Whether it is copied from another sample, because its object is in the buffer or in flight. */
   readonly repeated: boolean;
   /** Why it could not be read. */
   readonly error?: unknown;
@@ -102,20 +102,19 @@ export interface PrefetchTrace {
 /** One event of a channel: a `Channel` of Node. */
 export interface TraceEvent<Context extends object> {
   readonly hasSubscribers: boolean;
-  /** Tells subscribers. Only the package that traces an operation does. */
+  /** Notifies subscribers. Only the package that traces an operation calls this. */
   publish(context: Context): void;
-  /** Has the store hold the context, or what is made of it, in all that the operation does. */
+  /** Makes the store hold the context, or a value derived from it, throughout the operation. */
   bindStore<Store>(store: AsyncLocalStorage<Store>, transform?: (context: Context) => Store): void;
-  /** Ends that. Returns whether the store was bound. */
+  /** Unbinds the store. Returns whether it was bound. */
   unbindStore<Store>(store: AsyncLocalStorage<Store>): boolean;
-  /** Publishes the context, and calls the function with the stores that are bound. */
+  /** Publishes the context, and calls the function with the bound stores. */
   runStores<T>(context: Context, begin: () => T): T;
 }
 
 /**
- * A `TracingChannel` of Node, for subscribers to only some events too. It is written out, because Node's
- * types differ: those of Node 26 have the type parameters the other way round, and programs are compiled
- * with any of them.
+ * A `TracingChannel` of Node, also for subscribers to only some events. It is declared here, because Node's
+ * types differ: in Node 26 the type parameters are swapped, and programs are compiled with any of them.
  */
 export interface TraceChannel<Context extends object> {
   readonly start: TraceEvent<Context>;
@@ -126,16 +125,16 @@ export interface TraceChannel<Context extends object> {
   readonly hasSubscribers: boolean;
   /** Traces an operation that returns a promise. */
   tracePromise<T>(begin: () => Promise<T>, context: Context): Promise<T>;
-  /** Calls these from now on. */
+  /** Adds these subscribers. */
   subscribe(subscribers: Partial<TracingChannelSubscribers<Context>>): void;
-  /** Ends that, for the same object. */
+  /** Removes them; pass the same object. */
   unsubscribe(subscribers: Partial<TracingChannelSubscribers<Context>>): void;
 }
 
 /** Reads of hierarchies. */
 export const readChannel: TraceChannel<ReadTrace> = channelOf('tiered:read');
 
-/** Objects on their way to tiers. */
+/** Placements of objects on tiers. */
 export const placeChannel: TraceChannel<PlaceTrace> = channelOf('tiered:place');
 
 /** Samples of prefetchers. */

@@ -1,5 +1,5 @@
 /**
- * For who watches: the tracing channels of reads, placements and samples, by `node:diagnostics_channel`.
+ * For observers: the tracing channels of reads, placements and samples, by `node:diagnostics_channel`.
  * @module
  */
 export {

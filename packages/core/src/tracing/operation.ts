@@ -1,18 +1,20 @@
 import type { TraceChannel, ServedBy } from './channels.js';
 import type { OperationOptions } from '../driver/driver.js';
 
-/** Is told of each read that was served: how, and by which tier if a copy served it. */
+/**
+ * Called for each read that was served, with the kind of place that served it, and the tier if a copy did.
+ */
 export type OnServed = (by: ServedBy, level?: number) => void;
 
-/** Options of a read, with who traces it. */
+/** Options of a read, with its tracer. */
 export interface TracedOptions extends OperationOptions {
-  /** Called once for each read that was served. Undefined where nobody traces it. */
+  /** Called once for each read that was served. Undefined if the read is not traced. */
   readonly onServed?: OnServed | undefined;
 }
 
 /**
- * Tells subscribers that an operation begins, and runs what begins it as a part of it: what is traced in
- * there, now or later, is traced as its child.
+ * Announces the start of an operation to subscribers, and runs `begin` as a part of it. Operations that are
+ * traced in there, now or later, become its children.
  */
 export function traceStart<Context extends object, T>(
   channel: TraceChannel<Context>,
@@ -26,7 +28,7 @@ export function traceStart<Context extends object, T>(
   }
 }
 
-/** Tells subscribers that an operation has ended, in the order that `TracingChannel.tracePromise` keeps. */
+/** Announces the end of an operation to subscribers, in the order of `TracingChannel.tracePromise`. */
 export function traceEnd<Context extends object & { error?: unknown }>(
   channel: TraceChannel<Context>,
   context: Context,

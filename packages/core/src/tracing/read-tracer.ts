@@ -2,13 +2,16 @@ import type { OperationOptions, ReadOutcome, StorageDriver } from '../driver/dri
 import { readChannel, type ReadTrace } from './channels.js';
 import type { OnServed, TracedOptions } from './operation.js';
 
-/** A context while its operation is under way. */
+/** A context while its operation is in flight. */
 type Growing = { -readonly [Field in keyof ReadTrace]: ReadTrace[Field] };
 
-/** What is known when a read begins. */
+/** The fields that are known when a read begins. */
 type Begun = Pick<ReadTrace, 'operation' | 'key' | 'offset' | 'reads'>;
 
-/** Makes the reads of one hierarchy known on the channel `tiered:read`. Used only if that has subscribers. */
+/**
+ * Publishes the reads of one hierarchy on the channel `tiered:read`. Used only if the channel has
+ * subscribers.
+ */
 export class ReadTracer {
   readonly #hierarchy: string;
   /** Fastest first, the source last. */
@@ -21,7 +24,7 @@ export class ReadTracer {
 
   /**
    * Traces one read.
-   * @param read Makes it, with the options that it is given.
+   * @param read Makes the read, with the options that it is given.
    */
   read<
     Given extends Uint8Array | number,
@@ -42,7 +45,7 @@ export class ReadTracer {
 
   /**
    * Traces a batch, as one operation.
-   * @param reads How many there are.
+   * @param reads The number of reads.
    */
   readMany(
     reads: number,

@@ -5,7 +5,7 @@ import { assertCounts, configError, TieredError, type ErrorCode } from '../suppo
 import { Random } from '../support/random.js';
 import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 
-/** A fault to be injected, and when. A rule without a condition applies to every call. */
+/** A fault to inject, and its conditions. A rule without a condition applies to every call. */
 export interface FaultRule {
   /** Operations it applies to. Default: all. */
   readonly operations?: readonly Operation[] | undefined;
@@ -15,16 +15,16 @@ export interface FaultRule {
   readonly nth?: number | undefined;
   /** Applies with this probability from 0 to 1, drawn from the seed. Default: 1. */
   readonly probability?: number | undefined;
-  /** What happens; see `Fault`. */
+  /** The injected fault; see `Fault`. */
   readonly fault: Fault;
 }
 
 /**
- * What an injected fault does.
- * - `fail` throws instead of the call.
+ * The effect of an injected fault.
+ * - `fail` throws instead of making the call.
  * - `fail-after` makes the call and loses the answer.
- * - `truncate` halves what a read gives.
- * - `corrupt` flips one bit of what a read gives.
+ * - `truncate` halves the result of a read.
+ * - `corrupt` flips one bit of the result of a read.
  * - `delay` waits before the call.
  * - `hang` waits until the call is aborted.
  */
@@ -38,13 +38,14 @@ export interface FaultDriverOptions {
   readonly rules: readonly FaultRule[];
   /** Seeds probabilities and flipped bits. Default: 0. */
   readonly seed?: number | undefined;
-  /** Default: the clock of the machine. */
+  /** Default: the machine's clock. */
   readonly clock?: Clock | undefined;
 }
 
 /**
- * Injects faults into every operation of a driver. The same seed and order of calls give the same faults. The
- * first rule that matches a call wins. `injected` says what was done, for the message of a failing test.
+ * Injects faults into every operation of a driver. The same seed and order of calls produce the same faults.
+ * The first rule that matches a call wins. `injected` lists the injected faults, for the message of a failing
+ * test.
  */
 export class FaultDriver extends InterceptingDriver {
   /** Every fault so far, as `kind operation key`. */
@@ -95,7 +96,7 @@ export class FaultDriver extends InterceptingDriver {
     let chosen: Fault | undefined;
     for (const [index, rule] of this.#rules.entries()) {
       if (rule.operations !== undefined && !rule.operations.includes(operation)) continue;
-      // Not `test`, which remembers where a global pattern matched last.
+      // Not `test`, which remembers the last match of a global pattern.
       if (rule.key !== undefined && key.search(rule.key) === -1) continue;
       const match = (this.#matches[index] ?? 0) + 1;
       this.#matches[index] = match;
@@ -123,7 +124,7 @@ export class FaultDriver extends InterceptingDriver {
     );
   }
 
-  /** Flips a bit in a copy of what was read, or in the caller's memory; other results pass as they are. */
+  /** Flips a bit in a copy of the bytes read, or in the caller's memory. Other results pass unchanged. */
   #corrupted<T>(result: T, target: Uint8Array | undefined): T {
     const corrupt =
       result instanceof Uint8Array ? Uint8Array.from(result) : target?.subarray(0, Number(result));

@@ -12,7 +12,7 @@ import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 export interface HedgeDriverOptions {
   /**
    * The most second requests, as a share of the reads: more than 0, and at most 1. Default: 0.05, the share
-   * that the default percentile makes late. It adds a twentieth to the load of the source.
+   * of reads that the default percentile makes late. It adds a twentieth to the load of the source.
    */
   readonly budget?: number | undefined;
   /**
@@ -31,45 +31,45 @@ export interface HedgeDriverOptions {
    * four large chunks.
    */
   readonly memory?: ByteSize | undefined;
-  /** Default: the clock of the machine. */
+  /** Default: the machine's clock. */
   readonly clock?: Clock | undefined;
 }
 
-/** What a `HedgeDriver` did since it was made. */
+/** The activity of a `HedgeDriver` since it was made. */
 export interface HedgeMetrics extends HedgeCounts {
   /** Reads that ended, failed ones included. */
   readonly reads: number;
-  /** Whether hedging is off: no hedges are made, or single ones to see whether they help again. */
+  /** Whether hedging is off: there are no hedges, or single ones that probe whether they help again. */
   readonly isOff: boolean;
 }
 
 /**
  * Hedges reads: a `read` or `readInto` that takes longer than nearly all recent reads of its size gets a
- * second request beside the first. The first answer counts, and the other request is aborted. This helps
- * against jitter, where now and then a read takes ten times as long as others ("The Tail at Scale", Dean and
+ * second request beside the first. The first answer wins, and the other request is aborted. This helps
+ * against jitter, if now and then a read takes ten times as long as others ("The Tail at Scale", Dean and
  * Barroso, 2013). It does not help a source that is slow because it is busy. So hedging is turned off when 16
  * hedges in a row brought nothing, for a second at first and for up to a minute later, until a hedge wins
  * again.
  *
  * The whole result comes from one of the two requests. Their bytes are never mixed, even if the object
- * changes meanwhile and no version was asked for. The second request reads into memory of its own, which is
- * copied to the caller's when the first has let go of that. So a `readInto` waits until the aborted first
- * request has ended; a `read` does not. Bytes that were reported as `progress` stay: a second answer that
- * differs from them is not used. An error of the second request is not reported. An error of the first is
- * reported, unless it is `retryable` while a second request is under way. Then the second request decides. An
- * abort ends both, and the read settles as the first request does.
+ * changes meanwhile and no version was requested. The second request reads into memory of its own, which is
+ * copied to the caller's memory once the first request has released it. So a `readInto` waits until the
+ * aborted first request has ended; a `read` does not. Bytes that were reported as `progress` stay: a second
+ * answer that differs from them is not used. An error of the second request is not reported. An error of the
+ * first is reported, unless it is `retryable` while a second request is in flight. The second request then
+ * decides. An abort ends both, and the read settles as the first request does.
  *
  * There are no hedges until 2 / (1 - percentile) reads of like size (within a power of two) have ended, and
- * at most 16 at a time. `stat` is not hedged, because a listing makes it rare, and it would take from the
- * budget of reads. Batches are made as single reads. `close` waits for requests that were aborted.
+ * at most 16 at a time. `stat` is not hedged, because a listing makes it rare, and hedging it would use up
+ * the budget of reads. Batches are made as single reads. `close` waits for aborted requests.
  *
- * **Order.** Put it inside `RetryDriver` and `LimitDriver`. Around them, it would take their pauses and
+ * **Order.** Put it inside `RetryDriver` and `LimitDriver`. Around them, it would mistake their pauses and
  * queues for a slow source, and a second request would wait behind the first. So the limit counts a read and
  * its hedge as one. Put it around `ThrottleDriver` and `FaultDriver`. A `MetricsDriver` inside counts both
  * requests. Do not put it around the driver of a tier: a tier has `readDeadlineMs`, and would lose the
  * threads of its batches.
  *
- * Costs an abort signal and a place in a window per read, some 30 us of the event loop's thread. Do not use
+ * Costs an abort signal and an entry in a window per read, some 30 us of the event loop's thread. Do not use
  * it for sources that answer as fast as a disk.
  */
 export class HedgeDriver extends InterceptingDriver {
@@ -78,7 +78,7 @@ export class HedgeDriver extends InterceptingDriver {
   readonly #latencies: Latencies;
   readonly #allowance: Allowance;
   readonly #host: HedgeHost;
-  /** Requests that nobody waits for but `close`. */
+  /** Requests that only `close` waits for. */
   readonly #ending = new Set<Promise<unknown>>();
   #reads = 0;
 
@@ -111,7 +111,7 @@ export class HedgeDriver extends InterceptingDriver {
     };
   }
 
-  /** Returns a snapshot of what the driver did since it was made. */
+  /** Returns a snapshot of the driver's activity since it was made. */
   metrics(): HedgeMetrics {
     const { counts, isOff } = this.#allowance;
     return { reads: this.#reads, ...counts, isOff };
@@ -168,7 +168,7 @@ export class HedgeDriver extends InterceptingDriver {
     const lateAfterMs = percentile === undefined ? Infinity : Math.max(percentile, this.#minDelayMs);
     const first = (signal: AbortSignal | undefined) => this.#timed(read, lateAfterMs, signal);
     try {
-      // The caller's own signal where nothing else could end it.
+      // The caller's own signal, if nothing else can abort the request.
       if (lateAfterMs === Infinity) return await first(read.signal);
       return await new HedgedRead({ ...read, first }, lateAfterMs, this.#host).run();
     } finally {
@@ -182,7 +182,7 @@ export class HedgeDriver extends InterceptingDriver {
     void requests.then(() => this.#ending.delete(requests));
   }
 
-  /** Makes the first request of a read. Notes its latency if it succeeds, or if it is known to be late. */
+  /** Makes the first request of a read. Records its latency if it succeeds, or if it is known to be late. */
   async #timed<T>(read: HedgeableRead<T>, lateAfterMs: number, signal: AbortSignal | undefined): Promise<T> {
     const start = this.#clock.now();
     let hasSucceeded = false;

@@ -1,5 +1,6 @@
 /**
- * Retries, limits, hedged reads, a throttle, a prefix, a single object and metrics around any driver.
+ * Decorators for any driver: retries, limits, hedged reads, a throttle, a prefix, a single object and
+ * metrics.
  * @module
  */
 export { HedgeDriver, type HedgeDriverOptions, type HedgeMetrics } from './hedge-driver.js';

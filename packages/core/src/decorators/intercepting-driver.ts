@@ -21,25 +21,25 @@ import { readEach } from '../driver/helpers.js';
 import { closeFor, openFor } from '../driver/open-drivers.js';
 import { isAround } from '../driver/ownership.js';
 
-/** One call on its way to the wrapped driver. */
+/** One call in flight to the wrapped driver. */
 export interface DriverCall<T> {
   readonly operation: Operation;
-  /** Key of the object concerned; `''` where there is none (`open`, `list`, `usage`). */
+  /** Key of the object concerned; `''` if there is none (`open`, `list`, `usage`). */
   readonly key: string;
   readonly signal: AbortSignal | undefined;
   /** The caller's memory that a `readInto` fills. */
   readonly target?: Uint8Array | undefined;
-  /** Whether the call can be made a second time: false for a write whose pieces come only once. */
+  /** Whether the call can be repeated: false for a write whose pieces come only once. */
   readonly repeatable: boolean;
-  /** The most bytes of objects that it can move; 0 for calls that move none. */
+  /** The most bytes of objects that it can transfer; 0 for calls that transfer none. */
   readonly mostBytes: number;
-  /** Whether somebody waits for its bytes, as `ReadIntoOptions` says. */
+  /** Whether a reader waits for its bytes, as in `ReadIntoOptions`. */
   readonly isWaitedFor?: ReadIntoOptions['isWaitedFor'] | undefined;
-  /** Told of bytes that are there before the call ends, as `ReadIntoOptions` says. */
+  /** Called with bytes that are final before the call ends, as in `ReadIntoOptions`. */
   readonly progress?: ReadIntoOptions['progress'] | undefined;
-  /** Makes the call. A signal or a progress listener that is given replaces the caller's. */
+  /** Makes the call. A given signal or progress listener replaces the caller's. */
   readonly proceed: (signal?: AbortSignal, progress?: ReadIntoOptions['progress']) => Promise<T>;
-  /** Returns how many bytes of objects the call moved, given its result. */
+  /** Returns how many bytes of objects the call transferred, given its result. */
   readonly moved: (result: T) => number;
 }
 
@@ -48,10 +48,10 @@ type Run<T> = (signal: AbortSignal | undefined, progress?: ReadIntoOptions['prog
 const NOTHING_MOVED = () => 0;
 
 /**
- * The base class of decorators. Every operation passes through `intercept`, so a decorator says once what it
- * does and cannot forget a method. `list` passes once per page and once for its end, `readMany` once per
- * request, and a writer once per call. `close` and a writer's `discard` do not pass, because releasing
- * resources must always work.
+ * The base class of decorators. Every operation passes through `intercept`, so a decorator is written once
+ * and cannot forget a method. `list` passes once per page and once for its end, `readMany` once per request,
+ * and a writer once per call. `close` and a writer's `discard` do not pass, because releasing resources must
+ * always work.
  */
 export abstract class InterceptingDriver implements StorageDriver {
   readonly name: string;

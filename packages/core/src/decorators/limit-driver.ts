@@ -7,15 +7,15 @@ import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 /** Options of `LimitDriver`. */
 export interface LimitDriverOptions {
   /**
-   * The most operations under way at the same time, at least 1. No default, because it is the point of the
+   * The most operations in flight at the same time, at least 1. No default, because it is the point of the
    * decorator.
    */
   readonly concurrency: number;
 }
 
 /**
- * Bounds how many operations reach the driver at the same time; the others wait in order of arrival. An
- * operation that is aborted while it waits leaves at once and never reaches the driver.
+ * Bounds how many operations reach the driver at the same time; the others queue in order of arrival. An
+ * operation that is aborted in the queue leaves at once and never reaches the driver.
  *
  * **Order.** Put it inside a `RetryDriver`. Around it, the pauses between tries would hold a slot that others
  * could use.
@@ -34,7 +34,7 @@ export class LimitDriver extends InterceptingDriver {
   }
 }
 
-/** Makes a p-limit after checking its bound. */
+/** Makes a p-limit after validating its bound. */
 export function limiter(concurrency: number): LimitFunction {
   assertCounts({ concurrency });
   return pLimit(concurrency);

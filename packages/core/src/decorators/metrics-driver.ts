@@ -2,19 +2,19 @@ import { systemClock, type Clock } from '../support/clock.js';
 import type { Operation, StorageDriver } from '../driver/driver.js';
 import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 
-/** What a driver did, for one kind of operation. */
+/** The activity of a driver, for one kind of operation. */
 export interface OperationMetrics {
   /** Calls that ended, failed ones included. */
   readonly count: number;
   readonly errors: number;
-  /** Bytes of objects that successful calls moved. */
+  /** Bytes of objects that successful calls transferred. */
   readonly bytes: number;
   /** Sum and maximum of the calls' durations, in milliseconds. */
   readonly totalMs: number;
   readonly maxMs: number;
 }
 
-/** What a driver did: per operation, and how many operations are under way. */
+/** The activity of a driver: per operation, and how many operations are in flight. */
 export interface DriverMetrics {
   readonly operations: Readonly<Partial<Record<Operation, OperationMetrics>>>;
   readonly active: number;
@@ -23,8 +23,8 @@ export interface DriverMetrics {
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /**
- * Counts what reaches a driver. Put it inside a `RetryDriver` to see every try, outside to see what the
- * caller sees. Costs two looks at the clock per operation.
+ * Counts the operations that reach a driver. Put it inside a `RetryDriver` to see every try, outside to see
+ * the caller's view. Costs two clock reads per operation.
  */
 export class MetricsDriver extends InterceptingDriver {
   readonly #clock: Clock;
@@ -36,7 +36,7 @@ export class MetricsDriver extends InterceptingDriver {
     this.#clock = clock;
   }
 
-  /** Returns a snapshot of what the driver did since it was made. */
+  /** Returns a snapshot of the driver's activity since it was made. */
   metrics(): DriverMetrics {
     const operations = Object.fromEntries(
       [...this.#operations].map(([name, metrics]) => [name, { ...metrics }]),

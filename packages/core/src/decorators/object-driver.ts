@@ -12,9 +12,8 @@ import { configError, isTieredError } from '../support/errors.js';
 import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 
 /**
- * Shows one object of a driver, and nothing else of it: a dataset that is a single file. The object keeps its
- * key. Nothing is listed for it, so that it may lie among millions. Other keys are `TIERED_NOT_FOUND`, for
- * writes too.
+ * Shows only one object of a driver: a dataset that is a single file. The object keeps its key. It is found
+ * without a listing, so it may be one of millions. Other keys are `TIERED_NOT_FOUND`, for writes too.
  *
  * **Order.** Put it inside the decorators that retry and limit, as a `PrefixDriver`.
  */
@@ -23,7 +22,7 @@ export class ObjectDriver extends InterceptingDriver {
   readonly #key: string;
 
   /**
-   * @param key Its key, as the driver knows it.
+   * @param key Its key in the driver.
    * @throws TieredError `TIERED_CONFIG_INVALID` for an empty key.
    */
   constructor(inner: StorageDriver, key: string) {
@@ -33,7 +32,7 @@ export class ObjectDriver extends InterceptingDriver {
     this.#key = key;
   }
 
-  /** Asks for the object alone, so that the driver need not be able to list. */
+  /** Asks for this object only, so the driver need not support listing. */
   override async *list({ prefix = '', signal }: ListOptions): AsyncGenerator<readonly ObjectStat[], void> {
     if (!this.#key.startsWith(prefix)) return;
     try {
@@ -43,7 +42,7 @@ export class ObjectDriver extends InterceptingDriver {
     }
   }
 
-  /** One call, so that the driver's threads read what they can. */
+  /** One call, so that the driver's threads can read the batch. */
   override readMany(
     requests: readonly ReadRequest[],
     options: OperationOptions,

@@ -23,7 +23,7 @@ import { isAround } from '../driver/ownership.js';
 
 /**
  * Shows the objects of a driver whose keys start with a prefix, without that prefix. So one bucket or
- * directory serves several datasets. The prefix is put before the key unchanged, so end it with `/` if it
+ * directory serves several datasets. The prefix is prepended to the key unchanged, so end it with `/` if it
  * names a directory.
  *
  * `usage` counts the objects below the prefix, by listing them. Errors name the key as the driver knows it.
@@ -61,7 +61,7 @@ export class PrefixDriver implements StorageDriver {
     return location + this.#prefix + identity.slice(location.length);
   }
 
-  /** Of all that is read of the driver, also through other prefixes. */
+  /** Counts all peer reads of the driver, including those through other prefixes. */
   get peerReads(): PeerReads | undefined {
     return this.#inner.peerReads;
   }
@@ -89,7 +89,7 @@ export class PrefixDriver implements StorageDriver {
       signal,
     };
     for await (const page of this.#inner.list(options)) {
-      // A key that equals the prefix would be the empty key here, so it is left out.
+      // A key that equals the prefix would be empty here, so it is omitted.
       const objects = page.filter(({ key }) => key.length > this.#prefix.length);
       if (objects.length === 0) continue;
       yield objects.map((object) => ({ ...object, key: object.key.slice(this.#prefix.length) }));

@@ -8,8 +8,8 @@ import { InterceptingDriver, type DriverCall } from './intercepting-driver.js';
 /** Options of `RetryDriver`. */
 export interface RetryDriverOptions {
   /**
-   * The most tries, the first included. Default: as many as fit into the deadline, so that one option says
-   * how long to wait.
+   * The most tries, including the first. Default: as many as fit into the deadline, so that one option
+   * determines how long to wait.
    */
   readonly attempts?: number | undefined;
   /** Upper bound of the first pause, in milliseconds. It doubles with each try. Default: 50. */
@@ -17,26 +17,26 @@ export interface RetryDriverOptions {
   /** Upper bound of every pause, in milliseconds. Default: 5,000. */
   readonly maxDelayMs?: number | undefined;
   /**
-   * Milliseconds for all tries of an operation together. A try that runs into this deadline is aborted.
-   * Default: 60,000, longer than any healthy read and short enough to be noticed. 600,000 survives an outage
-   * of ten minutes.
+   * Milliseconds for all tries of an operation together. A try in flight at the deadline is aborted. Default:
+   * 60,000, longer than any healthy read and short enough to be noticed. 600,000 survives an outage of ten
+   * minutes.
    */
   readonly deadlineMs?: number | undefined;
-  /** Seeds the jitter, so that a run can be repeated. Default: 0. */
+  /** Seeds the jitter, so that a run can be reproduced. Default: 0. */
   readonly seed?: number | undefined;
-  /** Default: the clock of the machine. */
+  /** Default: the machine's clock. */
   readonly clock?: Clock | undefined;
 }
 
 /**
- * Repeats an operation when its error is `retryable`, after a pause drawn uniformly from 0 to the bound of
+ * Retries an operation when its error is `retryable`, after a pause drawn uniformly from 0 to the bound of
  * that try. This full jitter keeps clients that failed together from coming back together.
  *
  * When the deadline passes, it throws `TIERED_DEADLINE` with `attempts` and the last error as its cause. When
  * a limited number of tries is used up, it throws the last error again, with its code, `attempts`, and
  * `retryable: false`. Both messages name the two options. A write whose pieces come only once, and the
- * `publish` of an object written in parts, pass unchanged, without further tries and without a deadline. A
- * listing begins again only until it has given a page.
+ * `publish` of an object written in parts, pass unchanged, without retries and without a deadline. A listing
+ * is restarted only until it has returned a page.
  *
  * **Order.** Put it around `LimitDriver`, `ThrottleDriver` and `FaultDriver`. Use only one: a `RetryDriver`
  * inside another multiplies the tries.
@@ -63,7 +63,7 @@ export class RetryDriver extends InterceptingDriver {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** Begins again only until a page was given, because a page cannot be taken back. */
+  /** Restarts only until a page was returned, because a page cannot be taken back. */
   override async *list({
     signal,
     ...options
@@ -124,8 +124,7 @@ export class RetryDriver extends InterceptingDriver {
     attempt: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     /**
-     * Returns why the tries are over: the caller's own reason, or our deadline with what went wrong until
-     * then.
+     * Returns why the tries are over: the caller's own reason, or our deadline with the failures until then.
      */
     const ended = (last: unknown, made: number): unknown =>
       end.reason === deadline ? this.#late(deadline, last, made) : end.reason;

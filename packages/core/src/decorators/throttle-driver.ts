@@ -9,15 +9,13 @@ import { limiter } from './limit-driver.js';
 
 /** Options of `ThrottleDriver`. */
 export interface ThrottleDriverOptions {
-  /**
-   * Milliseconds that every operation waits before it begins. Operations wait at the same time. Default: 0.
-   */
+  /** Milliseconds that every operation waits before it begins. Operations wait concurrently. Default: 0. */
   readonly latencyMs?: number | undefined;
-  /** Bytes a second that reads and writes share, over all operations together. Default: no bound. */
+  /** Bytes per second that the reads and writes of all operations share. Default: no bound. */
   readonly bytesPerSecond?: ByteSize | undefined;
-  /** Operations under way at the same time; the others queue. Default: no bound. */
+  /** Operations in flight at the same time; the others queue. Default: no bound. */
   readonly concurrency?: number | undefined;
-  /** Default: the clock of the machine. */
+  /** Default: the machine's clock. */
   readonly clock?: Clock | undefined;
 }
 
@@ -29,8 +27,8 @@ const PROGRESS_STEP = 256 * 1024;
  *
  * An operation waits for a slot, then for `latencyMs`, and then does its work. Its bytes then pass over a
  * link of `bytesPerSecond`, one operation after the other. The link is booked by absolute times, so that a
- * timer that fires late costs no throughput as long as another operation is under way. Failed operations wait
- * for the latency too, but use no bandwidth. An operation that is aborted leaves the link at once.
+ * late timer costs no throughput as long as another operation is in flight. Failed operations wait for the
+ * latency too, but use no bandwidth. An operation that is aborted leaves the link at once.
  */
 export class ThrottleDriver extends InterceptingDriver {
   readonly #latencyMs: number;
@@ -62,12 +60,12 @@ export class ThrottleDriver extends InterceptingDriver {
 
   async #slowly<T>(call: DriverCall<T>): Promise<T> {
     if (this.#latencyMs > 0) await this.#clock.sleep(this.#latencyMs, call.signal);
-    // No progress is reported here, because the bytes have not passed the link yet.
+    // No progress is reported here, because the bytes have not yet passed the link.
     const result = await call.proceed(call.signal, () => undefined);
     const bytes = call.moved(result);
     if (this.#msPerByte > 0 && bytes > 0) {
       const transfer = this.#transfer(bytes, call);
-      // The write is published already. An abort ends the wait, but must not say that nothing happened.
+      // The write is already published. An abort ends the wait, but must not report that nothing happened.
       await (call.operation === 'write' ? transfer.catch(() => undefined) : transfer);
     }
     return result;
@@ -92,7 +90,7 @@ export class ThrottleDriver extends InterceptingDriver {
     for (let passed = 0; passed < bytes;) {
       passed = Math.min(bytes, passed + step);
       const leftMs = start + passed * this.#msPerByte - this.#clock.now();
-      // A timer takes a millisecond at least, so a link that is late goes on without one.
+      // A timer takes at least a millisecond, so a link that is late continues without one.
       if (leftMs > 0) await this.#clock.sleep(leftMs, signal);
       if (passed < bytes) progress?.(passed);
     }

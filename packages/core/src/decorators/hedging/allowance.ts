@@ -4,55 +4,55 @@
  */
 const SAVED_AT_MOST = 10;
 
-/** The most hedges whose requests have not both ended. Requests that ignore their abort must not pile up. */
+/** The most hedges with a request still in flight. Requests that ignore their abort must not pile up. */
 const ACTIVE_AT_MOST = 16;
 
 /**
- * Hedges in a row that bring nothing before hedging is turned off. If half of them win, chance alone does
- * this once in 65,000.
+ * Consecutive hedges without benefit before hedging is turned off. If half of all hedges win, chance alone
+ * does this once in 65,000.
  */
 const LOST_AT_MOST = 16;
 
-/** Milliseconds for which hedging is off at first. Doubles each time a hedge is tried again in vain. */
+/** Milliseconds for which hedging is off at first. Doubles with each unsuccessful probe. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 
-/** What became of the late reads. */
+/** The outcomes of late reads. */
 export interface HedgeCounts {
-  /** Second requests that were made. */
+  /** Second requests made. */
   readonly hedges: number;
-  /** Second requests that gave the answer. */
+  /** Second requests that provided the answer. */
   readonly won: number;
   /**
-   * Second requests that did not give the answer: the first request answered before, or they failed. The
-   * caller ended the others, or they are under way.
+   * Second requests that did not provide the answer, because the first request answered before, or they
+   * failed. The remaining ones were aborted by the caller, or are in flight.
    */
   readonly lost: number;
-  /** Late reads that got no second request, because the budget had no room for it. */
+  /** Late reads without a second request, because the budget was used up. */
   readonly overBudget: number;
-  /** Late reads that got none because there were too many hedges at a time, or too many bytes. */
+  /** Late reads without a second request, because too many hedges or bytes were in flight. */
   readonly overMemory: number;
-  /** Late reads that got none because hedging was off. */
+  /** Late reads without a second request, because hedging was off. */
   readonly whileOff: number;
 }
 
 /**
- * Says whether a late read may have a second request.
+ * Decides whether a late read may have a second request.
  *
- * - The budget: each read that ends adds its share of a hedge, and a hedge takes a whole one. So there are at
- *   most `budget` times as many as reads that ended.
+ * - The budget: each read that ends earns its share of a hedge, and a hedge spends a whole one. So there are
+ *   at most `budget` hedges per read that ended.
  * - The memory: hedges are bounded in number and in bytes until both of their requests have ended.
- * - Whether it helps: where the source is slow as a whole, a second request waits as long as the first, and
- *   is a burden. After 16 hedges in a row that brought nothing, there are none for a second. Then they are
- *   tried one at a time. A hedge that wins turns hedging on again. One that does not win doubles the pause,
- *   up to a minute.
+ * - The benefit: if the source is slow as a whole, a second request waits as long as the first, and is a
+ *   burden. After 16 hedges in a row that brought nothing, there are none for a second. They are then tried
+ *   one at a time. A hedge that wins turns hedging on again. One that does not win doubles the pause, up to a
+ *   minute.
  */
 export class Allowance {
   readonly #readsPerHedge: number;
   readonly #memory: number;
   readonly #now: () => number;
   readonly #counts = { hedges: 0, won: 0, lost: 0, overBudget: 0, overMemory: 0, whileOff: 0 };
-  /** Reads that ended and were not spent on a hedge. */
+  /** Reads that ended, minus those spent on hedges. */
   #saved = 0;
   #active = 0;
   #activeBytes = 0;
@@ -76,14 +76,14 @@ export class Allowance {
     return this.#lostInARow >= LOST_AT_MOST;
   }
 
-  /** A read ended. */
+  /** Records that a read ended. */
   earn(): void {
     this.#saved = Math.min(this.#saved + 1, SAVED_AT_MOST * this.#readsPerHedge);
   }
 
   /**
-   * Asks for a hedge of so many bytes, and returns whether it is allowed. If it is, call `won` or `lost`,
-   * unless the caller ended the read, and `giveBack` in any case.
+   * Requests a hedge of so many bytes, and returns whether it is allowed. If it is, call `won` or `lost`,
+   * unless the caller aborted the read, and `giveBack` in any case.
    */
   take(bytes: number): boolean {
     const refused = this.#refusal(bytes);
@@ -98,7 +98,7 @@ export class Allowance {
     return true;
   }
 
-  /** Both requests of a hedged read have ended. */
+  /** Records that both requests of a hedged read have ended. */
   giveBack(bytes: number): void {
     this.#active -= 1;
     this.#activeBytes -= bytes;
@@ -114,7 +114,7 @@ export class Allowance {
     this.#counts.lost += 1;
     this.#lostInARow += 1;
     const now = this.#now();
-    // Hedges that were under way when the pause began do not make it longer.
+    // Hedges that were in flight when the pause began do not prolong it.
     if (!this.isOff || now < this.#offUntil) return;
     this.#offUntil = now + this.#pauseMs;
     this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);

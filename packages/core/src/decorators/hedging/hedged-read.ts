@@ -4,33 +4,35 @@ import { isTieredError } from '../../support/errors.js';
 import type { Allowance } from './allowance.js';
 import type { LateWatch } from './late-watch.js';
 
-/** The reason to abort a request whose answer nobody needs any more. No caller sees it. */
+/** The reason to abort a request whose answer is no longer needed. No caller sees it. */
 const ANSWERED = new Error('tiered: the other request of a hedged read gave the answer');
 
 /** The shortest timer. */
 const LAST_MS = 1;
 
-/** A read that can be made a second time beside itself. */
+/** A read that can be made a second time, concurrently. */
 export interface HedgeableRead<T> {
   readonly bytes: number;
   readonly signal: AbortSignal | undefined;
-  /** Whether the first request writes into memory of the caller. */
+  /** Whether the first request writes into the caller's memory. */
   readonly isIntoMemory: boolean;
   /** The first request. */
   first(signal: AbortSignal | undefined): Promise<T>;
-  /** The second one, into memory of its own. */
+  /** The second request, into memory of its own. */
   second(signal: AbortSignal): Promise<Uint8Array>;
   /**
-   * Whether the answer to the second agrees with the bytes of the first that the caller was told are final.
+   * Whether the answer of the second request agrees with the bytes of the first that were reported to the
+   * caller as final.
    */
   agrees(answer: Uint8Array): boolean;
   /**
-   * Makes the caller's result from the answer to the second, once the first request touches nothing any more.
+   * Makes the caller's result from the answer of the second request, once the first request no longer touches
+   * any memory.
    */
   resultOf(answer: Uint8Array): T;
 }
 
-/** What a hedged read needs. */
+/** The collaborators of a hedged read. */
 export interface HedgeHost {
   readonly clock: Clock;
   readonly allowance: Allowance;
@@ -53,7 +55,7 @@ export class HedgedRead<T> {
   readonly #lateAfterMs: number;
   readonly #host: HedgeHost;
   readonly #endOfFirst = new AbortController();
-  /** Ends the second request of a read that is late. */
+  /** Aborts the second request of a late read. */
   #endOfSecond: AbortController | undefined;
   #isHedged = false;
 
@@ -78,7 +80,7 @@ export class HedgedRead<T> {
     } finally {
       stopListening();
       stopWatching();
-      // It may have become late in this very moment.
+      // The read may have become late at this very moment.
       this.#endOfSecond?.abort(ANSWERED);
       if (this.#isHedged) this.#letGo(Promise.all([first, second]));
     }
@@ -106,16 +108,16 @@ export class HedgedRead<T> {
     return this.#read.resultOf(answer);
   }
 
-  /** Resolves to the answer to a second request; undefined if there was none, or it failed. */
+  /** Resolves to the answer of a second request; undefined if there was none, or it failed. */
   async #second(): Promise<Uint8Array | undefined> {
     const { clock, allowance } = this.#host;
-    // A caller that lost interest wants no second request, however long the first takes to end.
+    // An aborted caller wants no second request, however long the first takes to end.
     if (this.#endOfFirst.signal.aborted) return undefined;
     this.#endOfSecond = new AbortController();
     const { signal } = this.#endOfSecond;
     try {
-      // An event loop that was kept busy fires timers before it looks at answers that have come. This timer
-      // begins after that look.
+      // A busy event loop fires timers before it processes answers that have arrived. This timer starts after
+      // that.
       await clock.sleep(Math.min(LAST_MS, this.#lateAfterMs), signal);
       if (!allowance.take(this.#read.bytes)) return undefined;
       this.#isHedged = true;

@@ -1,13 +1,13 @@
 import type { Clock } from '../../support/clock.js';
 
-/** A read that is waited for, and when it is late. */
+/** A read in flight, and the time at which it is late. */
 interface Watched {
   readonly dueAt: number;
   readonly onLate: () => void;
 }
 
 /**
- * Tells reads that they are late, with one timer for all of them. Most are never late, and a timer for each,
+ * Tells reads that they are late, with one timer for all of them. Most are never late, and a timer per read,
  * with a signal to end it, would cost more than the rest of a hedged read. There is no timer while no read is
  * watched.
  */
@@ -22,8 +22,8 @@ export class LateWatch {
   }
 
   /**
-   * Calls `onLate` once after a time. Returns a function that prevents it.
-   * @param ms How long, in milliseconds.
+   * Calls `onLate` once after a delay. Returns a function that cancels it.
+   * @param ms The delay, in milliseconds.
    * @param onLate Must not throw.
    */
   after(ms: number, onLate: () => void): () => void {

@@ -1,24 +1,24 @@
 /** Reads beyond the percentile that are remembered. With fewer, chance moves the percentile by half. */
 const BEYOND = 10;
 
-/** Reads beyond the percentile that there must be before it is used. */
+/** Reads beyond the percentile that are required before it is used. */
 const BEYOND_AT_LEAST = 2;
 
 /** The smallest class, as a power of two: below 16 KiB latency hardly depends on size. */
 const SMALLEST = 14;
 
 /**
- * Says after how long a read is late: a percentile of the latest reads of like size.
+ * Decides after how long a read is late: a percentile of the latest reads of like size.
  *
- * Sizes are classes by powers of two, and each class has its own window of reads. Within a class the largest
- * reads make the percentile, so that it comes out too late rather than too early. A line through all sizes
- * (latency plus bytes by bandwidth) would need fewer reads, but it describes the mean. Hedging needs the
- * tail, which need not grow as the mean does.
+ * Sizes are grouped into classes by powers of two, and each class has its own window of reads. Within a class
+ * the largest reads determine the percentile, so that it is too late rather than too early. A line through
+ * all sizes (latency plus bytes by bandwidth) would need fewer reads, but it describes the mean. Hedging
+ * needs the tail, which need not grow as the mean does.
  *
- * A read that was ended before its answer came counts with the time that it had taken, if it was late
- * already. Then it is on the right side of the percentile, whatever its latency would have been. So hedging
- * does not make reads late that would not be late without it. Only first requests count, because second
- * requests that won are the fast ones.
+ * A read that was aborted before its answer counts with its time so far, if it was already late. It is then
+ * on the right side of the percentile, whatever its latency would have been. So hedging does not make reads
+ * late that would not be late without it. Only first requests count, because second requests that won are the
+ * fast ones.
  *
  * Costs a search and a shift of some hundred numbers per read, and memory for 20 / (1 - percentile) numbers
  * per class in use.
@@ -37,7 +37,7 @@ export class Latencies {
     this.#most = reads(BEYOND);
   }
 
-  /** Notes that a read of so many bytes took so many milliseconds. */
+  /** Records that a read of so many bytes took so many milliseconds. */
   add(bytes: number, ms: number): void {
     const index = classOf(bytes);
     (this.#classes[index] ??= new Window(this.#most)).add(ms);
@@ -90,7 +90,7 @@ class Window {
     this.count -= 1;
   }
 
-  /** Returns the place of the first number that is not smaller. */
+  /** Returns the index of the first number that is not smaller. */
   #placeOf(value: number): number {
     let [low, high] = [0, this.count];
     while (low < high) {

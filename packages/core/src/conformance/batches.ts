@@ -5,13 +5,13 @@ import { Random } from '../support/random.js';
 import { someBytes } from '../testing/some-bytes.js';
 import { assertBytes, assertCode, openTest, type ConformanceTest, type OpenSubject } from './subject.js';
 
-/** Memory of either kind: a driver may treat batches into shared memory in a way of their own. */
+/** Both kinds of memory. A driver may handle batches into shared memory differently. */
 const MEMORIES: Readonly<Record<string, (bytes: number) => Uint8Array>> = {
   'own memory': (bytes) => new Uint8Array(bytes),
   'shared memory': (bytes) => new Uint8Array(new SharedArrayBuffer(bytes)),
 };
 
-/** A test for each kind of memory. */
+/** Makes a test for each kind of memory. */
 function batchTest(
   name: string,
   body: (subject: OpenSubject, memoryOf: (bytes: number) => Uint8Array) => Promise<void>,
@@ -27,9 +27,7 @@ async function assertFailed(outcome: ReadOutcome | undefined, code: ErrorCode): 
   await assertCode(Promise.reject(outcome.error), code);
 }
 
-/**
- * Reads with a version; gives the bytes, or undefined where the driver says that the object is another one.
- */
+/** Reads with a version; returns the bytes, or undefined if the driver reports another version. */
 async function readVersion(
   driver: StorageDriver,
   target: Uint8Array,
@@ -42,7 +40,7 @@ async function readVersion(
   throw outcome.error;
 }
 
-/** Reading many at once. */
+/** Tests of batch reads. */
 export const batches: readonly ConformanceTest[] = [
   ...batchTest('answers each request in its place, errors too', async ({ driver, put }, memoryOf) => {
     const bytes = someBytes(300, 5);
@@ -142,7 +140,7 @@ export const batches: readonly ConformanceTest[] = [
       return bytes[(pieces[2 * piece] ?? 0) + (at % 3)] ?? 0;
     });
     assertBytes(target, expected, 'the pieces');
-    // One of many that the object cuts short.
+    // One of many ranges that the object cuts short.
     pieces.set([4999, 3], 998);
     assert.deepEqual(await driver.readMany([{ key: 'object', offset: 0, target, pieces }], {}), [
       { bytes: 3 * 499 + 1 },

@@ -11,16 +11,16 @@ import type { ConformanceSubject, ConformanceTest } from './subject.js';
 import { writers } from './writers.js';
 import { writes } from './writes.js';
 
-/** What the suite needs. */
+/** Options of `driverConformance`. */
 export interface ConformanceOptions {
   /** Registers a test: `it` of vitest or jest, `test` of node:test. */
   readonly test: (name: string, run: () => Promise<void>) => unknown;
-  /** Makes a driver, closed, on empty storage of its own; called once a test. */
+  /** Makes a closed driver on empty storage of its own; called once per test. */
   readonly factory: () => ConformanceSubject | Promise<ConformanceSubject>;
   /**
-   * Whether the tests run also on the driver behind a decorator and behind a prefix, which takes three times
-   * as long. Default: true, as that is how drivers are used. One of several configurations of a driver
-   * suffices.
+   * Whether the tests also run on the driver behind a decorator and behind a prefix, which takes three times
+   * as long. Default: true, because drivers are used that way. For a driver with several configurations, one
+   * of them suffices.
    */
   readonly wrapped?: boolean;
 }
@@ -28,12 +28,11 @@ export interface ConformanceOptions {
 /**
  * Registers the tests of the `StorageDriver` contract for a driver: on the driver itself, on the driver
  * behind a decorator and behind a prefix (`wrapped`), and below a `Hierarchy` before, during and after its
- * life. The capabilities that the driver declares choose the tests. It must refuse what it cannot do.
+ * life. The capabilities that the driver declares select the tests. It must refuse operations that it cannot
+ * do.
  *
- * ```ts
- * import { it } from 'vitest';
- * driverConformance({ test: it, factory: () => ({ driver: new MyDriver() }) });
- * ```
+ * ```ts import { it } from 'vitest'; driverConformance({ test: it, factory: () => ({ driver: new MyDriver()
+ * }) }); ```
  */
 export function driverConformance({ test, factory, wrapped = true }: ConformanceOptions): void {
   const groups: readonly ConformanceTest[] = [

@@ -3,7 +3,7 @@ import type { IndexHome } from '../driver/driver.js';
 import { assertCode, openTest, type ConformanceTest, type OpenSubject } from './subject.js';
 import { someBytes } from '../testing/some-bytes.js';
 
-/** A test of the home that a storage gives to an index; on a driver that gives none, that it says so. */
+/** Tests the home that a storage provides for an index; on a driver without one, that it says so. */
 function indexTest(
   name: string,
   body: (home: IndexHome, subject: OpenSubject) => Promise<void> | void,
@@ -20,7 +20,7 @@ function indexTest(
   });
 }
 
-/** Where the index of a tier is kept. */
+/** Tests of the home of a tier's index. */
 export const indexes: readonly ConformanceTest[] = [
   indexTest('openIndex() says who is running', async (home) => {
     assert.equal(await home.isRunning(home.member), true);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { assertBytes, listKeys, openTest, putter, readAll, type ConformanceTest } from './subject.js';
 import { someBytes } from '../testing/some-bytes.js';
 
-/** Opening and closing. */
+/** Tests of opening and closing. */
 export const lifecycle: readonly ConformanceTest[] = [
   {
     name: 'has a name, and capabilities that cannot be changed',

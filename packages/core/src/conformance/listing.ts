@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { assertCode, listKeys, openTest, type ConformanceTest } from './subject.js';
 import { someBytes } from '../testing/some-bytes.js';
 
-/** Enumerating and measuring. */
+/** Tests of listing and usage. */
 export const listing: readonly ConformanceTest[] = [
   openTest(
     'list() gives every object once, as stat() describes it, or is refused',

@@ -4,7 +4,7 @@ import { Random } from '../support/random.js';
 import { assertBytes, assertCode, openTest, readAll, type ConformanceTest } from './subject.js';
 import { someBytes } from '../testing/some-bytes.js';
 
-/** Keys that storage systems like to get wrong. */
+/** Keys that storage systems tend to get wrong. */
 const UNUSUAL_KEYS = [
   'plain',
   'with space',
@@ -16,7 +16,7 @@ const UNUSUAL_KEYS = [
   'x'.repeat(200),
 ];
 
-/** Asserts that a read gives these bytes, or rejects with a `TieredError` of this code. */
+/** Asserts that a read returns these bytes, or rejects with a `TieredError` of this code. */
 async function assertBytesOrCode(
   read: Promise<Uint8Array>,
   bytes: Uint8Array,
@@ -29,7 +29,7 @@ async function assertBytesOrCode(
   }
 }
 
-/** Reading and describing objects. */
+/** Tests of reading and describing objects. */
 export const reads: readonly ConformanceTest[] = [
   openTest(
     'stat() gives key, size and a version that stays as long as the content',

@@ -4,7 +4,7 @@ import { Hierarchy } from '../hierarchy/hierarchy.js';
 import { assertBytes, assertCode, putter, type ConformanceTest } from './subject.js';
 import { someBytes } from '../testing/some-bytes.js';
 
-/** The driver as the source of a hierarchy, whose guards are what loaders meet. */
+/** Tests of the driver as the source of a hierarchy, whose guards loaders meet. */
 export const states: readonly ConformanceTest[] = [
   {
     name: 'under a hierarchy: refused before and during start, served when open, refused after close',
@@ -24,7 +24,7 @@ export const states: readonly ConformanceTest[] = [
         () => hierarchy.stat('object'),
         () => hierarchy.list().next(),
       ];
-      // All at once: a start on memory is over after a few turns.
+      // All at once, because a start on memory takes only a few turns of the event loop.
       const refuseAll = (code: ErrorCode) => Promise.all(calls.map((call) => assertCode(call(), code)));
       await refuseAll('TIERED_NOT_OPEN');
       const starting = hierarchy.open();

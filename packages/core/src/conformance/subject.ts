@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import type { StorageDriver } from '../driver/driver.js';
 import { isTieredError, type ErrorCode } from '../support/errors.js';
 
-/** A driver to be tested, and what the suite needs around it. Made anew for every test. */
+/** A driver under test and its surroundings. Made anew for every test. */
 export interface ConformanceSubject {
-  /** Closed, on storage that holds nothing. */
+  /** Closed, on empty storage. */
   readonly driver: StorageDriver;
-  /** Creates or replaces an object behind the driver's back; for drivers that cannot write. */
+  /** Creates or replaces an object without the driver; for drivers that cannot write. */
   readonly put?: ((key: string, bytes: Uint8Array) => Promise<void>) | undefined;
-  /** Resources that the driver holds open, such as descriptors and sockets: must be 0 after close. */
+  /** Resources that the driver holds open, such as descriptors and sockets. Must be 0 after close. */
   readonly openResources?: (() => number) | undefined;
   /** Removes the storage. */
   readonly cleanUp?: (() => Promise<void>) | undefined;
 }
 
-/** What a test works with: the driver, open, and a way to put objects into it. */
+/** The environment of a test: the open driver, and a way to put objects into it. */
 export interface OpenSubject {
   readonly driver: StorageDriver;
   readonly put: (key: string, bytes: Uint8Array) => Promise<void>;
@@ -26,7 +26,7 @@ export interface ConformanceTest {
   readonly run: (subject: ConformanceSubject) => Promise<void>;
 }
 
-/** A test on an open driver, which is closed afterwards, and must then hold nothing. */
+/** A test on an open driver, which is closed afterwards, and must then hold no resources. */
 export function openTest(name: string, body: (subject: OpenSubject) => Promise<void>): ConformanceTest {
   return {
     name,
@@ -42,7 +42,7 @@ export function openTest(name: string, body: (subject: OpenSubject) => Promise<v
   };
 }
 
-/** How objects come into the storage: by the subject's own way, or by the driver's `write`. */
+/** Returns the way to put objects into the storage: the subject's own `put`, or the driver's `write`. */
 export function putter(subject: ConformanceSubject): (key: string, bytes: Uint8Array) => Promise<void> {
   const { driver, put } = subject;
   if (put !== undefined) return put;

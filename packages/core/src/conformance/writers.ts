@@ -3,7 +3,7 @@ import type { ObjectWriter, StorageDriver } from '../driver/driver.js';
 import { assertBytes, assertCode, listKeys, openTest, readAll, type ConformanceTest } from './subject.js';
 import { someBytes } from '../testing/some-bytes.js';
 
-/** A test of objects written in parts; on a driver that cannot write, that it says so. */
+/** Tests objects written in parts; on a driver that cannot write, that it says so. */
 function writerTest(name: string, body: (driver: StorageDriver) => Promise<void>): ConformanceTest {
   return openTest(`${name}, or is refused`, async ({ driver }) => {
     if (driver.capabilities.write) return body(driver);
@@ -11,7 +11,7 @@ function writerTest(name: string, body: (driver: StorageDriver) => Promise<void>
   });
 }
 
-/** Writes all bytes as so many parts, the last one first, all at the same time. */
+/** Writes all bytes in so many parts, the last one first, all concurrently. */
 async function writeParts(writer: ObjectWriter, bytes: Uint8Array, parts: number): Promise<void> {
   const step = Math.max(1, Math.ceil(bytes.byteLength / parts));
   const offsets = Array.from({ length: parts }, (_, i) => i * step).filter(
@@ -28,7 +28,7 @@ async function assertEmpty(driver: StorageDriver, ...keys: readonly string[]): P
   if (driver.capabilities.list) assert.deepEqual(await listKeys(driver), []);
 }
 
-/** Objects that are written in parts. */
+/** Tests of objects written in parts. */
 export const writers: readonly ConformanceTest[] = [
   writerTest('create() makes objects of any size of parts in any order', async (driver) => {
     for (const [size, parts] of [

@@ -3,7 +3,7 @@ import type { StorageDriver } from '../driver/driver.js';
 import { assertBytes, assertCode, listKeys, openTest, readAll, type ConformanceTest } from './subject.js';
 import { someBytes } from '../testing/some-bytes.js';
 
-/** A test of writing; on a driver that cannot write, that it says so. */
+/** Tests writing; on a driver that cannot write, that it says so. */
 function writeTest(name: string, body: (driver: StorageDriver) => Promise<void>): ConformanceTest {
   return openTest(`${name}, or is refused`, async ({ driver }) => {
     if (driver.capabilities.write) return body(driver);
@@ -11,7 +11,7 @@ function writeTest(name: string, body: (driver: StorageDriver) => Promise<void>)
   });
 }
 
-/** Gives bytes in pieces out of one buffer that is used again for each. */
+/** Yields bytes in pieces from one buffer that is reused for each. */
 async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array, void, undefined> {
   const buffer = new Uint8Array(size);
   for (let from = 0; from < bytes.byteLength; from += size) {
@@ -21,7 +21,7 @@ async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
   }
 }
 
-/** Writes that must not publish anything, each with what they must reject with. */
+/** Asserts that writes publish nothing, each with the error that it must reject with. */
 async function assertUnpublished(
   driver: StorageDriver,
   write: () => Promise<void>,
@@ -41,7 +41,7 @@ async function assertUnpublished(
   }
 }
 
-/** Writing and deleting objects. */
+/** Tests of writing and deleting objects. */
 export const writes: readonly ConformanceTest[] = [
   writeTest('write() creates and replaces objects of any size', async (driver) => {
     for (const size of [0, 1, 100_000, 3, 0]) {
@@ -136,7 +136,7 @@ export const writes: readonly ConformanceTest[] = [
     await read();
   }),
   writeTest('write() with ifAbsent replaces nothing: of several at once, one succeeds', async (driver) => {
-    // Large enough for their pieces to come in turns.
+    // Large enough for their pieces to interleave.
     const versions = Array.from({ length: 8 }, (_, i) => someBytes(20_000 + i, i));
     const write = (bytes: Uint8Array) =>
       driver.write('dir/object', inPieces(bytes, 7_000), { size: bytes.byteLength, ifAbsent: true });

@@ -2,7 +2,7 @@ import { InterceptingDriver, type DriverCall } from '../decorators/intercepting-
 import type { Operation, StorageDriver } from '../driver/driver.js';
 import { settled } from './manual-clock.js';
 
-/** A call that waits to be let go. */
+/** A call that waits for its release. */
 export interface HeldCall {
   readonly operation: Operation;
   readonly key: string;
@@ -17,9 +17,9 @@ export interface HoldingDriverOptions {
 }
 
 /**
- * Holds calls until a test releases them, so that a test can make every interleaving happen without a sleep.
- * A held call does not listen to its signal, just as a system call under way does not. The driver looks at it
- * afterwards.
+ * Holds calls until a test releases them, so that a test can produce every interleaving without a sleep. A
+ * held call does not listen to its signal, just as a system call in flight does not. The driver checks the
+ * signal afterwards.
  */
 export class HoldingDriver extends InterceptingDriver {
   /** The calls that wait, in order of arrival. */
@@ -32,8 +32,8 @@ export class HoldingDriver extends InterceptingDriver {
   }
 
   /**
-   * Lets a held call go, the oldest by default, or fail with `error`, and waits until what follows has
-   * happened.
+   * Releases a held call, the oldest by default, or fails it with `error`, and waits until its consequences
+   * have happened.
    */
   async release({
     index = 0,
@@ -45,7 +45,7 @@ export class HoldingDriver extends InterceptingDriver {
     await settled();
   }
 
-  /** Lets everything go, also what comes because of that. */
+  /** Releases all held calls, and those that follow from them. */
   async releaseAll(): Promise<void> {
     await settled();
     while (this.held.length > 0) await this.release();

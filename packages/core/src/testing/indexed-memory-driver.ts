@@ -6,12 +6,12 @@ import { MemoryDriver, type MemoryDriverOptions } from '../driver/memory-driver.
 import { MemoryLocks } from './memory-locks.js';
 
 /**
- * Memory that several hierarchies of this process can use as a tier, one after the other or at the same time,
- * as processes use a directory: its index is in a directory of its own, which is gone when the process ends.
+ * Memory that several hierarchies of this process can use as a tier, one after the other or concurrently, as
+ * processes use a directory. Its index is in a directory of its own, which is deleted when the process ends.
  */
 export class IndexedMemoryDriver extends MemoryDriver {
   override readonly capabilities = Object.freeze({ ...new MemoryDriver().capabilities, index: true });
-  /** Where the index is. */
+  /** The directory of the index. */
   readonly directory: string;
   readonly #running = new Set<string>();
   readonly #locks = new MemoryLocks();
@@ -25,7 +25,7 @@ export class IndexedMemoryDriver extends MemoryDriver {
     process.setMaxListeners(0);
   }
 
-  /** From now on everybody but the latest looks as if its process had been killed. */
+  /** From now on, all members but the latest look as if their processes had been killed. */
   killOthers(): void {
     for (const member of [...this.#running].slice(0, -1)) {
       this.#running.delete(member);

@@ -7,16 +7,14 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/**
- * A clock that moves only when told to. Exported for tests of drivers and policies outside this repository.
- */
+/** A clock that moves only on request. Exported for tests of drivers and policies outside this repository. */
 export class ManualClock implements Clock {
   #now = 0;
   readonly #sleepers = new Set<Sleeper>();
   readonly #turn: () => Promise<void>;
 
   /**
-   * @param turn Lets everything happen that needs no time. Default: `settled`. If nothing is read or written
+   * @param turn Completes all work that needs no time. Default: `settled`. If nothing is read or written
    * outside of this thread, `ticked` does as well, in a third of the time.
    */
   constructor(turn = settled) {
@@ -28,14 +26,14 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * How many `sleep` calls wait at this moment, without those in the background; zero at the end of a test
-   * means that no timer leaked.
+   * Number of waiting `sleep` calls, without those in the background. Zero at the end of a test means that no
+   * timer leaked.
    */
   get sleeping(): number {
     return [...this.#sleepers].filter(({ background }) => !background).length;
   }
 
-  /** How many `sleep` calls wait in the background; zero once all that could make them is closed. */
+  /** Number of `sleep` calls waiting in the background. Zero once everything that makes them is closed. */
   get sleepingInBackground(): number {
     return this.#sleepers.size - this.sleeping;
   }
@@ -60,7 +58,8 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Moves time forward as computing does that waits for nothing: nobody is woken before the next `advance`.
+   * Moves time forward without waking sleepers before the next `advance`, as a computation does that never
+   * waits.
    */
   pass(ms: number): void {
     this.#now += ms;
@@ -71,7 +70,8 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Moves time forward, waking sleepers in the order in which they are due, those in the background too.
+   * Moves time forward, waking sleepers in the order in which they are due, including those in the
+   * background.
    * @param ms How far, in milliseconds.
    */
   async advance(ms: number): Promise<void> {
@@ -87,10 +87,10 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Lets a promise run to its end, moving time to the next sleeper whenever the event loop has turned. Real
-   * I/O may be in flight meanwhile; the result of the promise must not depend on how the two interleave. For
-   * those who sleep in the background time is not moved.
-   * @param promise What to wait for.
+   * Runs until a promise settles, moving time to the next sleeper after each turn of the event loop. Real I/O
+   * may be in flight meanwhile; the result of the promise must not depend on how the two interleave. Time
+   * does not move for background sleepers.
+   * @param promise The promise to wait for.
    */
   async run<T>(promise: Promise<T>): Promise<T> {
     let ended = false;
@@ -122,7 +122,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** One turn of the event loop: every promise that can settle without I/O and time does. */
+/** Takes one turn of the event loop: every promise that can settle without I/O and time does. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,11 +1,11 @@
 import type { HomeLocks } from '../driver/driver.js';
 
-/** Locks of numbers in memory, between members whose processes are simulated, or that share this one. */
+/** Locks of numbers in memory, between members whose processes are simulated, or that share this process. */
 export class MemoryLocks {
-  /** By number: who has it. One may have it alone, or several share it. */
+  /** The holders by number. One member may hold it exclusively, or several share it. */
   readonly #holders = new Map<number, { readonly members: Set<string>; isAlone: boolean }>();
 
-  /** The locks as one member has them. */
+  /** The locks from the view of one member. */
   of(member: string): HomeLocks {
     return {
       take: (number) => this.#lock(member, number, true),
@@ -15,7 +15,7 @@ export class MemoryLocks {
     };
   }
 
-  /** A member is gone: it has no number any more. */
+  /** Ends a member, and releases all its numbers. */
   end(member: string): void {
     for (const number of this.#holders.keys()) this.#release(member, number);
   }

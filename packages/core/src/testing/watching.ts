@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import type { HierarchyStats } from '../hierarchy/stats.js';
 import type { TraceChannel } from '../tracing/channels.js';
 
-/** How many listeners wait for the signal to abort: zero at the end of a test means that none leaked. */
+/** How many listeners wait for the signal to abort. Zero at the end of a test means that none leaked. */
 export function listenersOn(signal: AbortSignal): number {
   return getEventListeners(signal, 'abort').length;
 }
 
-/** Takes note of how a promise ends; empty as long as it has not. */
+/** Records how a promise settles; empty until then. */
 export function outcomeOf<T>(promise: Promise<T>): { value?: T; error?: unknown } {
   const outcome: { value?: T; error?: unknown } = {};
   promise.then(
@@ -31,7 +31,7 @@ export function assertNothingHeld({ activeReads, placement, tiers }: HierarchySt
 
 type Event = 'start' | 'end' | 'asyncStart' | 'asyncEnd' | 'error';
 
-/** Takes note of all that a channel publishes, until it is disposed of. */
+/** Records everything that a channel publishes, until it is disposed of. */
 export class TraceLog<Context extends object> implements Disposable {
   readonly #channel: TraceChannel<Context>;
   readonly #subscribers: Record<Event, (context: Context) => void>;

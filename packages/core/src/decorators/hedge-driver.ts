@@ -46,7 +46,7 @@ export interface HedgeMetrics extends HedgeCounts {
 /**
  * Hedges reads: a `read` or `readInto` that takes longer than nearly all recent reads of its size gets a
  * second request beside the first. The first answer wins, and the other request is aborted. This helps
- * against jitter, if now and then a read takes ten times as long as others ("The Tail at Scale", Dean and
+ * against jitter, when now and then a read takes ten times as long as others ("The Tail at Scale", Dean and
  * Barroso, 2013). It does not help a source that is slow because it is busy. So hedging is turned off when 16
  * hedges in a row brought nothing, for a second at first and for up to a minute later, until a hedge wins
  * again.

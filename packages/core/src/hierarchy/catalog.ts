@@ -18,7 +18,7 @@ interface LeftOut {
 /** Reasons that are counted separately. Drivers have few of them. */
 const MOST_REASONS = 16;
 
-/** The collaborators of a catalog. */
+/** The dependencies of a catalog. */
 export interface CatalogParts {
   readonly source: StorageDriver;
   readonly versions: VersionPolicy;
@@ -72,7 +72,7 @@ export class Catalog {
 
   /**
    * Updates size and version of an object that turned out to have changed. Returns false if the source did
-   * not tell.
+   * not answer.
    */
   async renew(key: string): Promise<boolean> {
     const { scope, source } = this.#parts;

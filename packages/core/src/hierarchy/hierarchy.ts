@@ -123,7 +123,7 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
     return this.#tiers;
   }
 
-  /** Whether opening it lists the source, so that every object is known, by its option `scan`. */
+  /** Whether `open` lists the source, so that every object is known. Set by the option `scan`. */
   get isScanned(): boolean {
     return this.#options.scan;
   }
@@ -331,8 +331,8 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
    * Asks the source for an object, known or not, and updates the namespace from the answer, if the `versions`
    * policy allows it. The description is then as new as this call. A copy of another version is dropped.
    * Costs the source one `stat`; concurrent calls for the same key do not share it.
-   * @throws As `stat` does. `TIERED_NOT_FOUND` removes the object, as a `rescan` does. With `versions:
-   * 'pin'`, a known object is described as it is known.
+   * @throws As `stat` does. `TIERED_NOT_FOUND` removes the object, as a `rescan` does. With
+   * `versions: 'pin'`, a known object is described as it is known.
    */
   async revalidate(
     key: string,

@@ -68,7 +68,7 @@ export interface HierarchyStats {
     PlacementStats,
     'tiers' | 'sourceReads' | 'sourceBytes' | 'copyReads' | 'ownReads' | 'joinedReads'
   >;
-  /** Reads under way; zero after close. */
+  /** Reads in flight; zero after close. */
   readonly activeReads: number;
 }
 

@@ -27,7 +27,7 @@ interface KnownRead {
   readonly size: number;
 }
 
-/** The collaborators of a batch path. */
+/** The dependencies of a batch path. */
 export interface BatchPathParts {
   readonly namespace: MetadataContainer;
   readonly placement: Placement;
@@ -192,7 +192,7 @@ export class BatchPath {
       const isChanged =
         'error' in outcome
           ? versions !== 'pin' && isTieredError(outcome.error, 'TIERED_SOURCE_CHANGED')
-          : // The object was listed again meanwhile, so the range was cut at the end of another version.
+          : // The object was listed again meanwhile, so the range was clamped to the end of another version.
             namespace.sizeOf(read.id) !== read.size;
       if (isChanged) changed.push(read);
     }

@@ -16,7 +16,7 @@ import type { Tier } from '../tier/tier.js';
 import type { TierTally } from '../tier/tier-tally.js';
 import type { OnServed, TracedOptions } from '../tracing/operation.js';
 
-/** The collaborators of the read path. */
+/** The dependencies of the read path. */
 export interface ReadPathParts {
   readonly namespace: MetadataContainer;
   readonly tiers: readonly Tier[];
@@ -29,7 +29,7 @@ export interface ReadPathParts {
   readonly asked: AskedVersions;
   /** Chooses between a copy and the source. Undefined: always the copy. */
   readonly choice: PlaceChoice | undefined;
-  /** Asks the source again for size and version of an object. Returns false if it did not tell. */
+  /** Asks the source again for size and version of an object. Returns false if it did not answer. */
   readonly renew: (key: string) => Promise<boolean>;
   /** Reads by key, for objects that may not be known yet. */
   readonly readInto: (

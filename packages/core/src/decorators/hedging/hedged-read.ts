@@ -32,7 +32,7 @@ export interface HedgeableRead<T> {
   resultOf(answer: Uint8Array): T;
 }
 
-/** The collaborators of a hedged read. */
+/** The dependencies of a hedged read. */
 export interface HedgeHost {
   readonly clock: Clock;
   readonly allowance: Allowance;

@@ -1,5 +1,5 @@
 /**
- * Hierarchies as an S3 endpoint: what is read comes from tiers.
+ * Serves hierarchies as an S3 endpoint: reads come from tiers.
  * @module
  */
 export { type S3Credentials } from './protocol/authentication.js';

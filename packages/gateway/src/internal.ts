@@ -1,6 +1,4 @@
-/**
- * What the packages of this repository share and users must not build on: it may change with any release.
- */
+/** Shared by the packages of this repository. Users must not build on it: it may change with any release. */
 export { etagOf } from './hierarchy/facts.js';
 export { errorAnswer, errorDocument, lengthHeaders, xmlAnswer, type Answer } from './protocol/answers.js';
 export { checkSignature, type S3Credentials } from './protocol/authentication.js';

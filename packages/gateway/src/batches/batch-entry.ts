@@ -5,7 +5,7 @@ import { noSuchKey } from '../protocol/s3-error.js';
 import type { OpenObject, StatOptions } from '../reads/read-storage.js';
 import type { BatchItem } from './batch-request.js';
 
-/** What an entry is, once its object has been found. */
+/** What is known of an entry once its object has been found. */
 export interface FoundEntry {
   readonly object: HierarchyObject;
   readonly range: Range;
@@ -13,7 +13,7 @@ export interface FoundEntry {
   readonly length: number;
 }
 
-/** An item of a batch on its way: it is looked up at once, and read when there is room. */
+/** An item of a batch in flight. It is looked up at once, and read when there is memory for it. */
 export class BatchEntry {
   readonly item: BatchItem;
   /** Rejects with an `S3Error` if there is no such object, or range of it. */
@@ -31,11 +31,11 @@ export class BatchEntry {
     this.#storage = storage;
     this.#options = options;
     this.found = this.#find();
-    // It is awaited when it is its turn.
+    // It is awaited when its turn comes.
     this.found.catch(() => undefined);
   }
 
-  /** Bytes that are to be read. Undefined while that is not known. */
+  /** Bytes to read. Undefined until the length is known. */
   get length(): number | undefined {
     return this.#entry?.length;
   }
@@ -45,17 +45,17 @@ export class BatchEntry {
     return this.#pieces !== undefined;
   }
 
-  /** Whether its first bytes are there, or known not to come. */
+  /** Whether its first bytes have arrived, or are known never to arrive. */
   get isHere(): boolean {
     return this.#isHere || this.#entry?.length === 0;
   }
 
-  /** The slowest level that gave any of them. */
+  /** The slowest level that any of its bytes came from. */
   get from(): string | undefined {
     return this.#body?.from;
   }
 
-  /** Begins to read before it is its turn, and returns whether there was memory for all of it. */
+  /** Starts reading before its turn. Returns whether there was memory for all of it. */
   beginAhead(): boolean {
     if (this.#entry === undefined) return false;
     const { object, range } = this.#entry;
@@ -64,7 +64,7 @@ export class BatchEntry {
     return body !== undefined;
   }
 
-  /** Gives the next bytes. Begins to read them, if nobody has. */
+  /** Returns the next bytes. Starts reading them unless that has happened already. */
   async next(): Promise<Uint8Array | undefined> {
     const { object, range, length } = await this.found;
     if (length === 0) return undefined;
@@ -75,7 +75,7 @@ export class BatchEntry {
     return piece.done === true ? undefined : piece.value;
   }
 
-  /** Nothing is read any more, and nothing held. What is under way must have been aborted. */
+  /** Stops reading and frees the memory. Reads in flight must have been aborted. */
   async close(): Promise<void> {
     await this.found.catch(() => undefined);
     await this.#first?.catch(() => undefined);

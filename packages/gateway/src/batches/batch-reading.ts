@@ -10,27 +10,27 @@ import type { BatchItem, BatchRequest } from './batch-request.js';
 import { PackedEntries } from './packed-entries.js';
 import { END_OF_TAR, headerOf, paddingOf } from './tar.js';
 
-/** Items that are looked up, and read, while an earlier one is sent. */
+/** Items that are looked up and read while an earlier one is sent. */
 const AHEAD_ITEMS = 64;
-/** Bytes of them, which is as much as one large object has on its way. */
+/** Their bytes: as many as one large object has in flight. */
 const AHEAD_BYTES = 16 * 1024 * 1024;
-/** Larger items are read piece by piece, when it is their turn. */
+/** Larger items are read piece by piece when their turn comes. */
 const SMALL = 1024 * 1024;
 
-/** Bytes of an entry beside those of its item, unless its name is long; and those of the end. */
+/** Bytes of an entry besides those of its item, unless its name is long. Also covers the end of the tar. */
 const BESIDE = 4096;
 
-/** Stands before the names of items that are missing, as AIStore has it. */
+/** Prefix of the names of missing items, as in AIStore. */
 const MISSING = '__404__';
 
-/** Errors of an item: there is no such object, no such range, or the object is on no tier. */
+/** Errors of a single item: no such object, no such range, or the object is on no tier. */
 const OF_ITEM: readonly number[] = [404, 416, 504];
 
 /**
- * The answer to a batch: a tar with an entry for each item, in their order. Later items are read while
- * earlier ones are sent, as far as there is memory. A header is sent when the first bytes behind it are
- * there. So an object that turns out to be gone is a missing item as well. Small items that are there are
- * sent together. None waits for one that is not.
+ * The answer to a batch: a tar with an entry for each item, in order. Later items are read while earlier ones
+ * are sent, as far as there is memory. A header is sent once the first bytes behind it are there, so an
+ * object that turns out to be gone also becomes a missing item. Small items that are ready are sent together.
+ * None waits for one that is not.
  */
 export class BatchReading implements OpenObject {
   readonly #storages: ReadonlyMap<string, HierarchyStorage>;
@@ -42,8 +42,8 @@ export class BatchReading implements OpenObject {
   #checksum: Checksum | undefined;
 
   /**
-   * @param storages Buckets by their names.
-   * @throws S3Error `NoSuchBucket` if an item names another.
+   * @param storages Buckets by name.
+   * @throws S3Error `NoSuchBucket` if an item names another bucket.
    */
   constructor(storages: ReadonlyMap<string, HierarchyStorage>, request: BatchRequest, options: StatOptions) {
     this.#storages = storages;
@@ -98,7 +98,7 @@ export class BatchReading implements OpenObject {
     this.#readAhead(signal);
   }
 
-  /** Begins to read what has been found, in order, as far as there is room. */
+  /** Starts reading what has been found, in order, as far as there is memory. */
   #readAhead(signal: AbortSignal): void {
     let room = AHEAD_BYTES;
     for (const entry of this.#ahead) {
@@ -135,7 +135,7 @@ export class BatchReading implements OpenObject {
     else yield* this.#sendLarge(entry, [header, first], paddingOf(length));
   }
 
-  /** Packs a whole entry if it is small, and sends it otherwise. What is packed goes before it. */
+  /** Packs an entry whole if it is small, and sends it otherwise. Entries packed before it are sent first. */
   *#pack(parts: readonly Uint8Array[]): Generator<Uint8Array, void, undefined> {
     const bytes = parts.reduce((sum, { byteLength }) => sum + byteLength, 0);
     if (this.#packed.bytes > 0 && !this.#packed.hasRoomFor(bytes)) yield this.#packed.take();
@@ -143,7 +143,7 @@ export class BatchReading implements OpenObject {
     else for (const part of parts) this.#packed.add(part);
   }
 
-  /** The first bytes of an entry: all of them, if they are to have a checksum. */
+  /** The first bytes of an entry, or all of them if the entry gets a checksum. */
   async #firstOf(entry: BatchEntry): Promise<Uint8Array | undefined> {
     const first = await entry.next();
     const { length } = await entry.found;
@@ -152,14 +152,15 @@ export class BatchReading implements OpenObject {
   }
 
   /**
-   * Whether an error is of one item alone. For a client that asks for checksums every failure of a storage
-   * is: it takes an entry for no more than its status says, and would be left without all the others.
+   * Whether an error concerns one item alone. If the client asks for checksums, every failure of a storage
+   * does: such a client trusts an entry no further than its status, and would otherwise lose all other
+   * entries.
    */
   #isOfItem(error: unknown): error is S3Error {
     return error instanceof S3Error && (this.#request.withSums || OF_ITEM.includes(error.status));
   }
 
-  /** The ETag, and behind it the checksum, if the bytes are all there. */
+  /** The ETag, followed by the checksum if all bytes are there. */
   #commentOn(etag: string, bytes: Uint8Array | undefined, length: number): string {
     if (this.#checksum === undefined || bytes?.byteLength !== length) return etag;
     return `${etag} ${this.#checksum.bytes(bytes).toString(16)}`;
@@ -180,17 +181,19 @@ export class BatchReading implements OpenObject {
   }
 }
 
-/** Bytes of an answer to these items, if the lengths of all are known. */
+/** Bytes of an answer to these items, if all lengths are known. */
 function mostBytesOf(items: readonly BatchItem[]): number {
   return items.reduce((sum, { length }) => sum + (length > 0 ? length + BESIDE : Infinity), 0);
 }
 
-/** What an entry says that is missing. Who compares ETags learns that it has another one, or soon will. */
+/**
+ * Status of a missing entry. A client that compares ETags learns that its own is outdated, or soon will be.
+ */
 function statusOf(error: S3Error): string {
   return String(error instanceof ObjectChanged ? 412 : error.status);
 }
 
-/** All bytes of a small entry, which mostly are its first piece. Pieces are valid until the next one. */
+/** All bytes of a small entry, mostly its first piece. A piece is valid until the next one. */
 async function gathered(entry: BatchEntry, first: Uint8Array, length: number): Promise<Uint8Array> {
   if (first.byteLength === length) return first;
   const bytes = new Uint8Array(length);

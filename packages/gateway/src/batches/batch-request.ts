@@ -1,21 +1,21 @@
 import { z } from 'zod';
 import { S3Error } from '../protocol/s3-error.js';
 
-/** Where requests for many objects go, in the form of GetBatch of AIStore. Behind it may be a bucket. */
+/** Path of requests for many objects, as in AIStore's GetBatch. A bucket may follow it. */
 const PATH = { bucket: 'v1', key: 'ml/moss' } as const;
 
-/** The headers by which each answer says where batches are, so that no client has to try. */
+/** The headers that say in each answer where batches go, so that clients need not try. */
 export const BATCHES_HERE: readonly string[] = ['x-tiered-batch', `/${PATH.bucket}/${PATH.key}`];
 
 /** The header of a request for a batch that asks for the ETag of each entry. */
 export const WITH_ETAGS = 'x-tiered-etags';
 
-/** The header that asks for a checksum behind the ETag of each entry: XXH64 of its bytes, in hexadecimal. */
+/** The header that asks for a checksum after the ETag of each entry: XXH64 of its bytes, in hexadecimal. */
 export const WITH_SUMS = 'x-tiered-sums';
 
-/** What a request for many objects has of those of S3. */
+/** What a request for many objects shares with the requests of S3. */
 export interface BatchTarget {
-  /** The bucket of items that name none. Empty: each has to name one. */
+  /** The bucket of items that name none. If empty, each item has to name one. */
   readonly bucket: string;
 }
 
@@ -34,17 +34,17 @@ export interface BatchItem {
 export interface BatchRequest {
   /** In the order of the answer. */
   readonly items: readonly BatchItem[];
-  /** Whether an item that is missing is an empty entry of the answer. Otherwise it is the answer's error. */
+  /** Whether a missing item becomes an empty entry of the answer. Otherwise it becomes the answer's error. */
   readonly keepsOn: boolean;
-  /** Whether each entry has the ETag of its object, and a missing one the status that it would have alone. */
+  /** Whether each entry has the ETag of its object, and a missing one the status it would have on its own. */
   readonly withEtags: boolean;
-  /** Whether entries of up to 1 MiB have a checksum too. */
+  /** Whether entries of up to 1 MiB also have a checksum. */
   readonly withSums: boolean;
 }
 
 /**
- * Tells a request for many objects from all others: its path would be that of a bucket `v1`, and no bucket
- * has so short a name.
+ * Tells a request for many objects from all others. Its path would be that of a bucket `v1`, a name too short
+ * for a bucket.
  */
 export function asBatch({ bucket, key }: { bucket: string; key: string }): BatchTarget | undefined {
   if (bucket !== PATH.bucket || !`${key}/`.startsWith(`${PATH.key}/`)) return undefined;
@@ -52,9 +52,9 @@ export function asBatch({ bucket, key }: { bucket: string; key: string }): Batch
   return named.includes('/') ? undefined : { bucket: named };
 }
 
-/** What the body of a request for many objects does not say. */
+/** What the body of a request for many objects leaves out. */
 export interface BatchOptions {
-  /** Items that there may be. */
+  /** Most items of a batch. */
   readonly most: number;
   readonly withEtags: boolean;
   readonly withSums: boolean;
@@ -62,7 +62,7 @@ export interface BatchOptions {
 
 const none = z.literal('').optional();
 
-/** What AIStore calls `apc.MossReq`, with items that are yet to be looked at. Other fields mean nothing. */
+/** AIStore's `apc.MossReq`. Its items are checked later. Other fields are ignored. */
 const REQUEST = z.object({
   mime: z.enum(['', 'tar', '.tar']).optional(),
   in: z.array(z.unknown()).min(1),
@@ -71,7 +71,7 @@ const REQUEST = z.object({
   strm: z.literal(true),
 });
 
-/** What it calls `apc.MossIn`. */
+/** AIStore's `apc.MossIn`. */
 const ITEM = z
   .object({
     objname: z.string().min(1),
@@ -84,8 +84,8 @@ const ITEM = z
   .refine(({ start, length }) => start === 0 || length !== 0, 'a start needs a length');
 
 /**
- * Parses the body of a request for many objects. The first thing that is wrong ends it, so that a body costs
- * no more than its bytes.
+ * Parses the body of a request for many objects. The first mistake ends the parsing, so a body costs no more
+ * than its bytes.
  * @throws S3Error 400 `InvalidRequest` that names the field.
  */
 export function parseBatch(

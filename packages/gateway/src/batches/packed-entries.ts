@@ -2,37 +2,37 @@
 const MOST_BYTES = 256 * 1024;
 
 /**
- * Small entries of a batch, packed to be sent together. To send costs about as much for one small entry as
- * for all that fit, and so does the memory if it is made anew each time.
+ * Small entries of a batch, packed to be sent together. Sending one small entry costs about as much as
+ * sending all that fit. So does memory that is allocated anew each time.
  */
 export class PackedEntries {
   readonly #room: number;
   #memory: Buffer | undefined;
   #filled = 0;
 
-  /** @param all Bytes of all entries, as far as that is known: no more memory is taken. */
+  /** @param all Bytes of all entries, if known: no more memory is allocated. */
   constructor(all = Infinity) {
     this.#room = Math.min(all, MOST_BYTES);
   }
 
-  /** Bytes that are packed. */
+  /** Bytes packed so far. */
   get bytes(): number {
     return this.#filled;
   }
 
-  /** Whether so many bytes fit, beside those that are packed. */
+  /** Whether this many more bytes fit. */
   hasRoomFor(bytes: number): boolean {
     return this.#filled + bytes <= this.#room;
   }
 
-  /** Packs bytes, for which there must be room. */
+  /** Packs bytes. They must fit. */
   add(bytes: Uint8Array): void {
     this.#memory ??= Buffer.allocUnsafeSlow(this.#room);
     this.#memory.set(bytes, this.#filled);
     this.#filled += bytes.byteLength;
   }
 
-  /** Takes what is packed. The bytes are valid until more is packed. */
+  /** Takes the packed bytes. They are valid until more are packed. */
   take(): Uint8Array {
     const packed = this.#memory?.subarray(0, this.#filled) ?? new Uint8Array();
     this.#filled = 0;

@@ -4,15 +4,15 @@ import { FreshCalls } from './fresh-calls.js';
 
 type Known = Awaited<ReturnType<Hierarchy['revalidate']>>;
 
-/** Keys may have dots at the beginning of names, and any character. */
+/** Names in keys may begin with dots. Keys may contain any character. */
 const OPTIONS = { dot: true, flags: 's' };
 
-/** Stands before keys and patterns, so that the directory above all keys has a name too. */
+/** Prefix of keys and patterns, which gives the directory above all keys a name too. */
 const ROOT = 'root/';
 
 /**
- * The keys of a bucket whose objects change, by globs and prefixes. The source is asked before a request for
- * one of them is answered, once for all who ask at the same time.
+ * The keys of a bucket whose objects change, as globs and prefixes. The source is asked before a request for
+ * one of them is answered, once for all concurrent requests.
  */
 export class ChangingKeys {
   readonly #isKey: (key: string) => boolean;
@@ -23,7 +23,7 @@ export class ChangingKeys {
 
   /**
    * @param patterns Globs of keys of the hierarchy.
-   * @param prefixes Of keys of the hierarchy; each ends with `/`.
+   * @param prefixes Prefixes of keys of the hierarchy. Each ends with `/`.
    */
   constructor(hierarchy: Hierarchy, patterns: readonly string[], prefixes: readonly string[]) {
     this.#prefixes = prefixes;
@@ -34,7 +34,7 @@ export class ChangingKeys {
     this.#listings = new FreshCalls((prefix, signal) => hierarchy.rescan({ prefix, signal }));
   }
 
-  /** Whether the object of a key changes. */
+  /** Whether the object of this key changes. */
   has(key: string): boolean {
     return this.#isBelow(key) || this.#isKey(ROOT + key);
   }
@@ -44,7 +44,9 @@ export class ChangingKeys {
     return this.#stats.call(key, signal);
   }
 
-  /** Takes in the keys with a prefix from the source, if some directly in its directory may change. */
+  /**
+   * Lists a prefix in the source and updates the hierarchy, if objects directly in its directory may change.
+   */
   async list(prefix: string, signal: AbortSignal): Promise<void> {
     const rooted = ROOT + prefix;
     if (this.#isBelow(prefix) || this.#isDirectory(rooted.slice(0, rooted.lastIndexOf('/'))))
@@ -56,7 +58,7 @@ export class ChangingKeys {
   }
 }
 
-/** The glob of the directories that what a glob matches is directly in. */
+/** The glob of the directories that directly contain the matches of a glob. */
 function directoryOf(pattern: string): string {
   const slash = picomatch.scan(pattern, { parts: true }).slashes?.at(-1) ?? 0;
   return pattern.slice(slash + 1) === '**' ? pattern : pattern.slice(0, slash);

@@ -11,8 +11,9 @@ export function saysNotFound(error: unknown): boolean {
 }
 
 /**
- * The answer to what a hierarchy fails with. What may succeed if it is asked again is 503 `SlowDown`, which
- * clients repeat after a pause. The answer does not say what is wrong with the storage behind: the log does.
+ * Turns an error of a hierarchy into an answer. An error that a repeated request may not meet becomes 503
+ * `SlowDown`, which clients retry after a pause. The answer does not say what is wrong with the storage
+ * behind. The log does.
  */
 export function storageError(error: unknown): unknown {
   if (error instanceof S3Error || !isTieredError(error)) return error;
@@ -27,7 +28,7 @@ export function storageError(error: unknown): unknown {
   return new S3Error(500, 'InternalError', 'The source has failed. The log says how.', { cause: error });
 }
 
-/** What the storage behind says of uploads, and clients have to know as it is. */
+/** Errors of uploads that the storage behind reports and that clients have to see unchanged. */
 const OF_UPLOADS: Readonly<Record<string, number>> = {
   NoSuchUpload: 404,
   InvalidPart: 400,
@@ -35,7 +36,7 @@ const OF_UPLOADS: Readonly<Record<string, number>> = {
   EntityTooSmall: 400,
 };
 
-/** The answer to what a write fails with, as `storageError`. */
+/** Turns an error of a write into an answer, like `storageError`. */
 export function writeError(error: unknown): unknown {
   if (error instanceof S3Error || !isTieredError(error)) return error;
   const { code: said = '' } = (error.cause ?? {}) as { readonly code?: string };
@@ -54,12 +55,12 @@ export function writeError(error: unknown): unknown {
   return storageError(error);
 }
 
-/** Makes the error of what a client takes only from a tier, and no tier has. */
+/** Makes the error for an object that the client takes only from a tier, and that no tier has. */
 export function notCached(): S3Error {
   return new S3Error(504, 'GatewayTimeout', 'The object is on no tier, and cache-control is only-if-cached.');
 }
 
-/** Makes the error of a listing where not all objects are known. */
+/** Makes the error of a listing when not all objects are known. */
 export function noListing(): S3Error {
   return new S3Error(
     501,

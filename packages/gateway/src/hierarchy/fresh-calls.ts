@@ -1,6 +1,6 @@
 import { raceAbort } from '@tiered/core/internal';
 
-/** Work that begins when what was before it has ended, unless nobody waits for it any more. */
+/** Work that begins when the previous work has ended, unless all its callers have given up. */
 class Call<T> {
   readonly result: Promise<T>;
   readonly #end = new AbortController();
@@ -17,7 +17,7 @@ class Call<T> {
     this.result.catch(() => undefined);
   }
 
-  /** Whether it may still be waited for: it is to begin after that. */
+  /** Whether callers may still join: the work has not begun. */
   get isAhead(): boolean {
     return !this.#hasBegun && !this.#end.signal.aborted;
   }
@@ -34,20 +34,20 @@ class Call<T> {
 }
 
 /**
- * Work that callers with the same key share, and whose result is as new as each call: it began after the call
- * did. So there is one at a time for each key. Calls that come while it is under way wait for the next one,
- * together. Work that nobody waits for any more is aborted.
+ * Work shared by callers with the same key, whose result is at least as new as each call: the work begins
+ * after the call. Each key has one at a time. Calls that come during the work wait together for the next one.
+ * Work whose callers have all given up is aborted.
  */
 export class FreshCalls<T> {
   readonly #work: (key: string, signal: AbortSignal) => Promise<T>;
-  /** The latest of each key, until it has ended. */
+  /** The latest call of each key, until it has ended. */
   readonly #calls = new Map<string, Call<T>>();
 
   constructor(work: (key: string, signal: AbortSignal) => Promise<T>) {
     this.#work = work;
   }
 
-  /** Does the work for a key, or has a part in it. An abort ends the waiting at once. */
+  /** Does the work for a key, or joins it. An abort ends the waiting at once. */
   async call(key: string, signal: AbortSignal): Promise<T> {
     signal.throwIfAborted();
     const latest = this.#calls.get(key);

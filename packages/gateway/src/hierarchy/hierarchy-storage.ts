@@ -22,8 +22,8 @@ export class HierarchyStorage implements ReadStorage<HierarchyObject> {
   }
 
   /**
-   * Costs a sort of all keys the first time, and after objects have become known that were not. Costs a
-   * listing by the source where keys change, for the first page.
+   * Sorts all keys the first time, and again after new objects have become known. For the first page, costs a
+   * listing by the source where keys change.
    */
   async list(options: PageOptions, signal: AbortSignal): Promise<Page> {
     const { hierarchy, prefix } = this.#parts;
@@ -48,7 +48,7 @@ export class HierarchyStorage implements ReadStorage<HierarchyObject> {
     );
   }
 
-  /** Takes in what the source has now below a prefix, if keys change there. */
+  /** Lists a prefix in the source again and updates the hierarchy, if keys change there. */
   async #relist(asked: string, signal: AbortSignal): Promise<void> {
     const { changing, prefix } = this.#parts;
     const inner = asked.startsWith(prefix) ? asked.slice(prefix.length) : '';
@@ -58,7 +58,7 @@ export class HierarchyStorage implements ReadStorage<HierarchyObject> {
     });
   }
 
-  /** Costs a request to the source for an object that is not known, or changes. */
+  /** Costs a request to the source if the object is unknown or changes. */
   async stat(key: string, { signal, onlyIfCached }: StatOptions): Promise<HierarchyObject | undefined> {
     const { hierarchy, prefix, changing, fetches } = this.#parts;
     const inner = key.slice(prefix.length);
@@ -90,8 +90,8 @@ export class HierarchyStorage implements ReadStorage<HierarchyObject> {
   }
 
   /**
-   * As `open`, for a range that is to be read before it is its turn: takes the memory for all of it.
-   * Undefined if there is not as much beyond what others must have. The iteration has to begin, and to end.
+   * Like `open`, for a range that is read before its turn: takes the memory for all of it. Undefined if there
+   * is not enough beyond what is reserved for others. The iteration has to begin, and to end.
    */
   openAhead(object: HierarchyObject, options: OpenOptions): OpenObject | undefined {
     const { memory } = this.#parts;

@@ -7,26 +7,26 @@ import { accessDenied, entityTooLarge, notImplemented } from '../protocol/s3-err
 import { saysNotFound, writeError } from './errors.js';
 import { etagOf } from './facts.js';
 
-/** Bytes of what a write may hold in memory: a part, or an object of a storage that takes it whole. */
+/** Most bytes of a write in memory: a part, or an object of a storage that takes it whole. */
 const MOST_IN_MEMORY = 64 * 1024 * 1024;
 
-/** Keys that other programs may take for others. */
+/** Keys that other programs may mistake for different ones. */
 const AMBIGUOUS = /\0|(^|\/)\.{1,2}(\/|$)/;
 
 /** What writes of a bucket work with. */
 export interface WriteParts {
   readonly hierarchy: Hierarchy;
-  /** Stands before the keys of the hierarchy, for clients. */
+  /** Prefix of the hierarchy's keys, for clients. */
   readonly prefix: string;
-  /** Writes to the source. Open. */
+  /** Writes to the source. Already open. */
   readonly driver: StorageDriver;
-  /** Stands before the keys of the hierarchy, for the driver. */
+  /** Prefix of the hierarchy's keys, for the driver. */
   readonly driverPrefix: string;
-  /** Of the keys of the hierarchy that may be written. */
+  /** Prefixes of the hierarchy's keys that may be written. */
   readonly prefixes: readonly string[];
-  /** Of all buckets. */
+  /** Shared by all buckets. */
   readonly turns: LimitFunction;
-  /** Aborts when the gateway ends. */
+  /** Aborts when the gateway closes. */
   readonly closing: AbortSignal;
 }
 
@@ -36,15 +36,15 @@ export interface PutOptions {
   readonly signal: AbortSignal;
 }
 
-/** What is uploaded in parts, and by which id the source knows that. */
+/** The object of an upload in parts, and the source's id of the upload. */
 export interface UploadOf {
   readonly key: string;
   readonly uploadId: string;
 }
 
 /**
- * Passes writes below some prefixes on to the source of a hierarchy, a few at a time. When one has ended, the
- * hierarchy knows what it made, so that readers see it.
+ * Passes writes below some prefixes on to the source of a hierarchy, a few at a time. When a write has ended,
+ * the hierarchy knows its result, so that readers see it.
  */
 export class HierarchyWrites {
   readonly #parts: WriteParts;
@@ -55,7 +55,10 @@ export class HierarchyWrites {
     this.#uploads = multipartWritesOf(parts.driver);
   }
 
-  /** Writes an object as its bytes arrive, and returns its ETag. Undefined if it is gone again already. */
+  /**
+   * Writes an object as its bytes arrive, and returns its ETag. Undefined if the object is already gone
+   * again.
+   */
   put(key: string, body: ReceivedBody, { ifAbsent, signal }: PutOptions): Promise<string | undefined> {
     const { size } = body;
     if (this.#uploads === undefined && size > MOST_IN_MEMORY) throw entityTooLarge(MOST_IN_MEMORY);
@@ -75,7 +78,7 @@ export class HierarchyWrites {
     return this.#pass(key, signal, (uploads, objectKey) => uploads.createUpload(objectKey, { signal }));
   }
 
-  /** Passes a part on, and returns its ETag. Takes its memory. */
+  /** Passes a part on, and returns its ETag. Takes memory for it. */
   writePart(
     { key, uploadId }: UploadOf,
     { number, body }: { readonly number: number; readonly body: ReceivedBody },
@@ -88,7 +91,7 @@ export class HierarchyWrites {
     });
   }
 
-  /** Makes an object of parts, and returns its ETag, as `put`. */
+  /** Makes an object of parts, and returns its ETag, like `put`. */
   completeUpload(
     { key, uploadId }: UploadOf,
     parts: readonly WrittenPart[],
@@ -111,7 +114,7 @@ export class HierarchyWrites {
   }
 
   /**
-   * Returns the key in the hierarchy of what may be written.
+   * Returns the hierarchy's key of an object that may be written.
    * @throws S3Error 403 `AccessDenied`.
    */
   innerOf(key: string): string {
@@ -125,7 +128,7 @@ export class HierarchyWrites {
     );
   }
 
-  /** Does what makes no object, and removes none. */
+  /** Passes on a request that neither creates nor removes an object. */
   async #pass<T>(
     key: string,
     signal: AbortSignal,
@@ -141,8 +144,8 @@ export class HierarchyWrites {
   }
 
   /**
-   * Changes an object, and has the hierarchy take in what it is then, also after a failure: an answer may
-   * have been lost. Returns the ETag of the object, if there is one.
+   * Changes an object and then updates it in the hierarchy, even after a failure, since an answer may have
+   * been lost. Returns the object's ETag, if there is an object.
    */
   #change(
     key: string,

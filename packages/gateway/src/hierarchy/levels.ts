@@ -3,23 +3,23 @@ import { readChannel, type ReadTrace } from '@tiered/core/tracing';
 
 /**
  * Where bytes came from: memory of this process, a directory, a bucket that is a tier, or the source. Bytes
- * that were on their way from the source already, for somebody else, are the source's. So are those that
- * other workers of a cluster gave in place of it: a hierarchy does not say which of them a read got.
+ * already in flight from the source for another read count as the source's. So do bytes that other workers of
+ * a cluster supplied in its place: a hierarchy does not say which of them a read got.
  */
 export type ServedFrom = 'ram' | 'disk' | 'bucket' | 'source';
 
 /** From the fastest to the slowest. */
 const LEVELS: readonly (string | undefined)[] = [undefined, 'ram', 'disk', 'bucket', 'source'];
 
-/** The slower one of two places that bytes came from. */
+/** The slower of two places that bytes came from. */
 export function slowerOf(one: string | undefined, other: string | undefined): string | undefined {
   return LEVELS.indexOf(one) < LEVELS.indexOf(other) ? other : one;
 }
 
-/** Of the drivers of tiers. A driver puts its location together each time that it is asked. */
+/** Names by driver of a tier. A driver builds its location anew on each access. */
 const names = new WeakMap<StorageDriver, ServedFrom>();
 
-/** What a level of a hierarchy is. */
+/** Where the bytes of a hierarchy's level come from. */
 export function nameOfLevel(hierarchy: Hierarchy, level: number): ServedFrom {
   const driver = hierarchy.tiers[level]?.driver;
   if (driver === undefined) return 'source';
@@ -31,7 +31,7 @@ export function nameOfLevel(hierarchy: Hierarchy, level: number): ServedFrom {
   return name;
 }
 
-/** A read, and what is known of where it was served once it has ended. */
+/** A read, and the level that served it once it has ended. */
 export interface WatchedRead {
   readonly bytes: Promise<Uint8Array>;
   /** The slowest level that served any of it. Undefined until the read has ended. */
@@ -39,14 +39,14 @@ export interface WatchedRead {
 }
 
 /**
- * Finds out which level served a read: a hierarchy says so on its channel of traces alone. Reads of all
+ * Finds out which level served a read. A hierarchy reports that only on its tracing channel. Reads of all
  * hierarchies of the process are traced while a watch is open.
  */
 export class ReadWatch {
   /** The context of the read that has just begun. */
   #begun: ReadTrace | undefined;
   readonly #subscriber = {
-    // A source that is a hierarchy itself begins reads of its own, after this one.
+    // A source that is itself a hierarchy begins reads of its own after this one.
     start: (trace: ReadTrace) => {
       this.#begun ??= trace;
     },

@@ -9,19 +9,19 @@ import { LEAST_PIECE } from './piece-memory.js';
 
 const MIB = 1024 * 1024;
 /**
- * Bytes of a piece, by where it comes from. What is copied from a disk to a client stays in the cache of the
- * processor if it is small. A tier in memory gives a view. Elsewhere each read may cost a request.
+ * Bytes of a piece, by where it comes from. Small pieces copied from a disk to a client stay in the
+ * processor's cache. A tier in memory returns a view. Elsewhere each read may cost a request.
  */
 const PIECE = { ram: MIB, disk: LEAST_PIECE, bucket: 8 * MIB, source: 8 * MIB } as const;
 
 interface Piece {
   readonly bytes: Uint8Array;
   readonly level: number | undefined;
-  /** Whether its memory is to be given back. */
+  /** Whether its memory has to be given back. */
   readonly isLent: boolean;
 }
 
-/** A piece that is being read, and the memory that it has. */
+/** A piece that is being read, and its memory. */
 interface Reading {
   readonly granted: number;
   readonly piece: Promise<Piece>;
@@ -29,8 +29,8 @@ interface Reading {
 
 /**
  * A range of an object, piece by piece. The next piece is read while the present one is sent, if there is
- * memory for it. All pieces are of the version that the object was described with: if it changes meanwhile,
- * the next piece is an error.
+ * memory for it. All pieces are of the version that the object was described with. If the object changes
+ * meanwhile, the next piece is an error.
  */
 export class ObjectReading implements OpenObject {
   readonly #parts: StorageParts;
@@ -39,7 +39,7 @@ export class ObjectReading implements OpenObject {
   readonly #granted: number | undefined;
   #level: number | undefined;
 
-  /** @param granted Memory that the first piece has already. Default: it takes as much as it wants. */
+  /** @param granted Memory that the first piece already has. Default: it takes as much as it wants. */
   constructor(parts: StorageParts, object: HierarchyObject, options: OpenOptions, granted?: number) {
     this.#granted = granted;
     this.#parts = parts;
@@ -73,7 +73,7 @@ export class ObjectReading implements OpenObject {
         reading = room > 0 ? this.#begin(at, room, ahead.signal) : undefined;
         try {
           yield bytes;
-          // Not after a failure: who was given the bytes may still be sending them.
+          // Not after a failure: the receiver of the bytes may still be sending them.
           if (isLent) memory.giveBack(bytes);
         } finally {
           memory.release(granted);
@@ -91,7 +91,7 @@ export class ObjectReading implements OpenObject {
     return Math.min(left, PIECE[this.#place]);
   }
 
-  /** Where a read would go now. */
+  /** Where a read would be served from now. */
   get #place(): ServedFrom {
     const { level = this.#hierarchy.tiers.length } = this.#hierarchy.placeOf(this.#object.id) ?? {};
     return nameOfLevel(this.#hierarchy, level);
@@ -104,7 +104,7 @@ export class ObjectReading implements OpenObject {
 
   #begin(offset: number, length: number, signal: AbortSignal): Reading {
     const piece = this.#read(offset, length, signal);
-    // It is awaited only once the piece before it has been sent.
+    // It is awaited only after the previous piece has been sent.
     piece.catch(() => undefined);
     return { granted: length, piece };
   }
@@ -112,7 +112,7 @@ export class ObjectReading implements OpenObject {
   async #read(offset: number, length: number, signal: AbortSignal): Promise<Piece> {
     const { watch, memory } = this.#parts;
     const { key, id, version } = this.#object;
-    // A tier in memory has the bytes there, and so may the source.
+    // A tier in memory already has the bytes there. The source may, too.
     const target = this.#place === 'disk' ? memory.lend(length) : undefined;
     const read = watch.read(() =>
       target === undefined
@@ -133,11 +133,11 @@ export class ObjectReading implements OpenObject {
   #note(level: number | undefined): void {
     if (level === undefined || level < (this.#level ?? 0)) return;
     this.#level = level;
-    // It was on a tier when it was looked up, and is not any more.
+    // It was on a tier when it was looked up, and no longer is.
     if (this.#options.onlyIfCached && this.from === 'source') throw notCached();
   }
 
-  /** The memory of a piece that nobody waits for is free once nothing is read into it. */
+  /** Frees the memory of an abandoned piece once nothing is read into it any more. */
   async #giveUp(reading: Reading | undefined): Promise<void> {
     if (reading === undefined) return;
     await reading.piece.catch(() => undefined);
@@ -145,13 +145,13 @@ export class ObjectReading implements OpenObject {
   }
 }
 
-/** The signal of pieces that are read before their turn. Made when there is one: most answers have none. */
+/** The signal of pieces that are read before their turn. Made on demand: most answers have no such pieces. */
 class AheadSignal {
   readonly #outer: AbortSignal;
   #controller: AbortController | undefined;
   #stopListening: (() => void) | undefined;
 
-  /** @param outer Aborts it too. */
+  /** @param outer Aborts this signal too. */
   constructor(outer: AbortSignal) {
     this.#outer = outer;
   }
@@ -164,7 +164,7 @@ class AheadSignal {
     return controller.signal;
   }
 
-  /** Nobody takes the bytes any more. */
+  /** Aborts it: the bytes are no longer wanted. */
   end(): void {
     this.#stopListening?.();
     this.#controller?.abort(new Error('Nobody takes the bytes any more.'));

@@ -10,14 +10,14 @@ export interface HierarchyObject extends FoundObject {
   readonly key: string;
   readonly id: number;
   readonly version: string;
-  /** Where a read of it would go now. */
+  /** Where a read of it would be served from now. */
   readonly from: ServedFrom;
 }
 
-/** What a storage works with. */
+/** The parts that a storage works with. */
 export interface StorageParts {
   readonly hierarchy: Hierarchy;
-  /** Stands before the keys of the hierarchy. */
+  /** Prefix of the hierarchy's keys. */
   readonly prefix: string;
   /** Keys of the hierarchy whose objects change. Undefined: none. */
   readonly changing: ChangingKeys | undefined;
@@ -26,6 +26,6 @@ export interface StorageParts {
   readonly watch: ReadWatch;
   readonly memory: PieceMemory;
   readonly clock: Clock;
-  /** Aborts when the gateway ends. */
+  /** Aborts when the gateway closes. */
   readonly closing: AbortSignal;
 }

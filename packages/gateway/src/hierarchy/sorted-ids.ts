@@ -1,16 +1,15 @@
 import type { Clock, Namespace } from '@tiered/core';
 import { byteString } from '../reads/page.js';
 
-/** Keys that are sorted at once: some milliseconds. */
+/** Keys that are sorted at once, which takes some milliseconds. */
 const RUN = 8192;
 
 /**
- * The ids of a namespace in the order of the UTF-8 of their keys. An id keeps its key, so that only new ids
- * have to be sorted in. Takes 4 bytes for each object, and as much again while ids are sorted in.
+ * The ids of a namespace, in the order of the UTF-8 of their keys. An id keeps its key, so only new ids have
+ * to be sorted in. Takes 4 bytes per object, and as much again while ids are sorted in.
  *
- * The first call costs a sort of all keys. It lets others have their turn every few milliseconds: runs of
- * keys are sorted, then merged. Runs that follow each other already, as those of an ordered listing, are not
- * compared.
+ * The first call costs a sort of all keys. It yields to other work every few milliseconds: runs of keys are
+ * sorted, then merged. Runs that are already in order, as those of an ordered listing, are not compared.
  */
 export class SortedIds {
   readonly #namespace: Namespace;
@@ -19,7 +18,7 @@ export class SortedIds {
   #sorted: Uint32Array = new Uint32Array(0);
   #underWay: Promise<Uint32Array> | undefined;
 
-  /** @param goesOn Throws when the work is to end. */
+  /** @param goesOn Throws when the work has to end. */
   constructor(namespace: Namespace, clock: Clock, goesOn: () => void) {
     this.#namespace = namespace;
     this.#clock = clock;
@@ -32,8 +31,8 @@ export class SortedIds {
   }
 
   /**
-   * Gives all ids that are known when it is called, those of objects that are gone too. Sorts once for all
-   * who ask at the same time.
+   * Returns all ids known at the time of the call, including those of objects that are gone. Concurrent calls
+   * share one sort.
    */
   async all(): Promise<Uint32Array> {
     const { count } = this.#namespace;

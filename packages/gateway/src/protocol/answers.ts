@@ -8,11 +8,11 @@ export interface Answer<Found = never> {
   /** Names and values in turn, which Node writes without looking at each. Content-Length is added. */
   readonly headers: readonly string[];
   readonly body?: Uint8Array;
-  /** Where there is no `body`, the length of the one that is meant: of `content`, or for a HEAD request. */
+  /** The length of the body that is meant if there is no `body`: that of `content`, or for a HEAD request. */
   readonly contentLength?: number;
-  /** Whether nobody knows how long the body will be. */
+  /** Whether the length of the body is not known in advance. */
   readonly isOfAnyLength?: boolean;
-  /** The object that the body is from, and which of its bytes. */
+  /** The object that the body comes from, and the range of its bytes. */
   readonly content?: { readonly object: Found; readonly range: Range };
 }
 
@@ -45,7 +45,7 @@ export function errorDocument({ code, message, details }: S3Error, requestId: st
   return xmlDocument('Error', children.join(''));
 }
 
-/** The headers that say how long the body is. */
+/** The headers that give the length of the body. */
 export function lengthHeaders({ status, contentLength, body, isOfAnyLength }: Answer<unknown>): string[] {
   if (status === 204 || status === 304 || isOfAnyLength === true) return [];
   return ['Content-Length', String(body?.byteLength ?? contentLength ?? 0)];

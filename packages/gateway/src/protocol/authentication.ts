@@ -12,7 +12,7 @@ export interface S3Credentials {
   readonly secretAccessKey: string;
   /** If given, requests must carry it. */
   readonly sessionToken?: string;
-  /** From this moment on, requests are answered with `ExpiredToken`. */
+  /** From this time on, requests are answered with `ExpiredToken`. */
   readonly expiration?: Date;
 }
 
@@ -28,8 +28,8 @@ export interface AuthenticationContext {
 const MAX_SKEW_MS = 15 * 60 * 1000;
 
 /**
- * Accepts requests that are signed with the credentials, by a header or in a presigned URL, and have the
- * right time.
+ * Accepts requests that are signed with the credentials, by a header or in a presigned URL, at the right
+ * time.
  * @throws S3Error What S3 answers to a request that it refuses.
  */
 export async function checkSignature(request: S3Target, context: AuthenticationContext): Promise<void> {
@@ -82,7 +82,7 @@ function dateOf({ date: text }: Claim): Date {
   throw denied('AccessDenied', 'AWS authentication requires a valid Date or x-amz-date header');
 }
 
-/** A signed header is of now. */
+/** Checks that a signed header is recent. */
 function checkSkew({ date: text }: Claim, date: Date, { now }: AuthenticationContext): void {
   if (Math.abs(date.getTime() - now) <= MAX_SKEW_MS) return;
   throw new S3Error(
@@ -99,13 +99,16 @@ function checkSkew({ date: text }: Claim, date: Date, { now }: AuthenticationCon
   );
 }
 
-/** A presigned URL is valid from when it was signed. */
+/** Checks that a presigned URL is valid now: neither too early nor expired. */
 function checkExpiry(expiresIn: number, date: Date, { now }: AuthenticationContext): void {
   if (date.getTime() - now > MAX_SKEW_MS) throw accessDenied('Request is not yet valid');
   if (date.getTime() + expiresIn * 1000 < now) throw accessDenied('Request has expired');
 }
 
-/** Everything that decides about the request must be signed. Otherwise others could change it on the way. */
+/**
+ * Checks that everything that decides about the request is signed. Otherwise others could change it in
+ * transit.
+ */
 function checkSignedHeaders({ headers }: S3Target, { signedHeaders }: Claim): void {
   const unsigned = Object.keys(headers).filter(
     (name) => (name === 'host' || name.startsWith('x-amz-')) && !signedHeaders.includes(name),
@@ -140,7 +143,7 @@ async function expectedSignature(
     const { headers: given } = await signer.sign(request, { signingDate, signableHeaders });
     return given['authorization']?.slice(-64) ?? '';
   }
-  // A presigned URL says nothing of the body. That is told by a header, which is not signed itself.
+  // A presigned URL says nothing about the body. A header does, which is not signed itself.
   const request = { ...unsigned, query: valuesOf(query), headers: { [PAYLOAD]: UNSIGNED, ...signed } };
   const { query: given } = await signer.presign(request, {
     signingDate,
@@ -152,7 +155,7 @@ async function expectedSignature(
   return String(given?.['X-Amz-Signature'] ?? '');
 }
 
-/** A name that is there several times has a list. */
+/** A name that occurs several times gets a list. */
 function valuesOf(query: URLSearchParams): Record<string, string | string[]> {
   return Object.fromEntries(
     [...new Set(query.keys())].map((name) => {

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { entityTooLarge, S3Error } from './s3-error.js';
 
-/** The header that says what the body of a signed request is. */
+/** The header that describes the body of a signed request. */
 export const PAYLOAD = 'x-amz-content-sha256';
-/** What it says where the body is not signed. */
+/** Its value if the body is not signed. */
 export const UNSIGNED = 'UNSIGNED-PAYLOAD';
 
 /**
  * Reads the body of a request into one piece of memory.
  * @param most Bytes.
- * @param goOn Tells a client to send the body that asks first whether it may.
+ * @param goOn Tells a client that asked first to send its body.
  * @throws S3Error 400 `EntityTooLarge`, before more than that is in memory; the error of the connection if
  * the client goes away.
  */
@@ -23,7 +23,7 @@ export async function readBody(
   if (message.headers.expect !== undefined) goOn();
   const pieces: Buffer[] = [];
   let bytes = 0;
-  // The connection stays, for the answer.
+  // The connection stays open for the answer.
   for await (const piece of message.iterator({ destroyOnReturn: false })) {
     pieces.push(piece as Buffer);
     bytes += (piece as Buffer).byteLength;
@@ -33,8 +33,8 @@ export async function readBody(
 }
 
 /**
- * Compares a body with the hash that is signed, unless it says `UNSIGNED-PAYLOAD`.
- * @param isSigned Whether the request has a signature. Then it must say a hash.
+ * Compares a body with the signed hash, unless that is `UNSIGNED-PAYLOAD`.
+ * @param isSigned Whether the request is signed. Then it must give a hash.
  * @throws S3Error 400 `InvalidRequest`, `XAmzContentSHA256Mismatch`; 501 `NotImplemented` for other kinds.
  */
 export function checkHash(body: Uint8Array, headers: IncomingHttpHeaders, isSigned: boolean): void {
@@ -42,7 +42,7 @@ export function checkHash(body: Uint8Array, headers: IncomingHttpHeaders, isSign
   if (hash !== undefined && createHash('sha256').update(body).digest('hex') !== hash) throw mismatch();
 }
 
-/** Returns the hash that a body has to have, in hexadecimal digits. As `checkHash`. */
+/** Returns the hash that a body must have, in hexadecimal digits. See `checkHash`. */
 export function hashIn(headers: IncomingHttpHeaders, isSigned: boolean): string | undefined {
   const hash = headers[PAYLOAD];
   if (hash === undefined && isSigned)
@@ -56,7 +56,7 @@ export function hashIn(headers: IncomingHttpHeaders, isSigned: boolean): string 
   );
 }
 
-/** Makes the error of a body that has another hash. */
+/** Makes the error of a body whose hash differs. */
 export function mismatch(): S3Error {
   return new S3Error(
     400,
@@ -65,7 +65,7 @@ export function mismatch(): S3Error {
   );
 }
 
-/** Makes the error of a body that is not as long as was announced. */
+/** Makes the error of a body that is not as long as announced. */
 export function incomplete(): S3Error {
   return new S3Error(
     400,

@@ -5,8 +5,8 @@ import { Sha1, Sha256 } from '@aws-sdk/checksums/sha';
 export type ChecksumAlgorithm = 'crc32' | 'crc32c' | 'crc64nvme' | 'sha1' | 'sha256';
 
 /**
- * The checksums that S3 knows, as AWS's own SDK computes them. The S3 adapter has its checksums from other
- * libraries, so that a mistake in one of the two does not go unseen in its tests.
+ * The checksums that S3 knows, computed as by AWS's own SDK. The S3 adapter gets its checksums from other
+ * libraries, so that its tests notice a mistake in either.
  */
 const CHECKSUMS = {
   crc32: Crc32,
@@ -47,7 +47,7 @@ export async function checksumOf(algorithm: ChecksumAlgorithm, bytes: Uint8Array
   return checksum.value();
 }
 
-/** The checksums that a body came with, which answers repeat. */
+/** The headers of the checksums that came with a body, which answers repeat. */
 export function givenChecksums(checksums: ReadonlyMap<ChecksumAlgorithm, string>): string[] {
   return [...checksums].flatMap(([algorithm, value]) => [`x-amz-checksum-${algorithm}`, value]);
 }

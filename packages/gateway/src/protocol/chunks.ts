@@ -1,17 +1,17 @@
 import { incomplete } from './bodies.js';
 
-/** What stands behind the last chunk, by names in lower case. */
+/** The trailers after the last chunk. Names are in lower case. */
 export type Trailers = Map<string, string>;
 
-/** Bytes of a line: the length of a chunk, or a checksum. */
+/** Most bytes of a line: the length of a chunk, or a checksum. */
 const LONGEST_LINE = 1024;
-/** Lines behind the last chunk. */
+/** Most lines after the last chunk. */
 const MOST_TRAILERS = 16;
 
 /**
- * Takes a body out of `aws-chunked`: pieces, each after its length, and checksums after the last one.
- * @param trailers Takes what stands behind the last piece.
- * @throws S3Error 400 `IncompleteBody` for what ends too early, or is something else.
+ * Decodes an `aws-chunked` body: pieces, each after its length, and checksums after the last one.
+ * @param trailers Receives the trailers after the last piece.
+ * @throws S3Error 400 `IncompleteBody` for a body that ends too early or is malformed.
  */
 export async function* outOfChunks(
   raw: AsyncIterable<Uint8Array>,
@@ -36,14 +36,14 @@ export async function* outOfChunks(
       const colon = line.indexOf(':');
       trailers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim());
     }
-    // The request has to end, before the next one of the connection.
+    // The request has to end before the next one of the connection.
     while (await arriving.more());
   } finally {
     await arriving.close();
   }
 }
 
-/** Bytes that arrive, in lines and in pieces. */
+/** Arriving bytes, read by lines and by pieces. */
 class Arriving {
   readonly #pieces: AsyncIterator<Uint8Array>;
   #rest: Buffer = Buffer.alloc(0);
@@ -52,7 +52,7 @@ class Arriving {
     this.#pieces = raw[Symbol.asyncIterator]();
   }
 
-  /** Waits for further bytes. False at the end. */
+  /** Waits for more bytes. False at the end. */
   async more(): Promise<boolean> {
     const next = await this.#pieces.next();
     if (next.done === true) return false;
@@ -77,7 +77,7 @@ class Arriving {
     }
   }
 
-  /** Takes bytes that are there, but not more. */
+  /** Takes bytes that have arrived, at most this many. */
   async some(most: number): Promise<Uint8Array> {
     if (this.#rest.byteLength === 0 && !(await this.more())) throw incomplete();
     const piece = this.#rest.subarray(0, most);

@@ -1,14 +1,14 @@
 import { S3Error } from './s3-error.js';
 import type { S3Target } from './requests.js';
 
-/** What a request says of its signature: in a header, or in the query of a presigned URL. */
+/** What a request says about its signature, in a header or in the query of a presigned URL. */
 export interface Claim {
   readonly accessKeyId: string;
   readonly day: string;
   readonly region: string;
   readonly signedHeaders: readonly string[];
   readonly signature: string;
-  /** When it was signed, as it was written. */
+  /** When it was signed, as written. */
   readonly date: string | undefined;
   readonly token: string | undefined;
   /** Seconds for which a presigned URL is valid. Undefined for a header. */
@@ -18,13 +18,13 @@ export interface Claim {
 /** The longest time that a presigned URL is valid: seven days, in seconds. */
 const LONGEST = 7 * 24 * 60 * 60;
 
-/** Whether a request says that it is signed. */
+/** Whether a request claims to be signed. */
 export function isSigned({ headers, query }: S3Target): boolean {
   return headers.authorization !== undefined || isPresigned(query);
 }
 
 /**
- * Returns what a signed request says of its signature.
+ * Returns what a signed request says about its signature.
  * @throws S3Error `AuthorizationHeaderMalformed`, or `AuthorizationQueryParametersError`.
  */
 export function claimOf({ headers, query }: S3Target): Claim {
@@ -79,7 +79,7 @@ function scopeIn(credential: string): Pick<Claim, 'accessKeyId' | 'day' | 'regio
   return { accessKeyId, day, region };
 }
 
-/** Makes the error of an Authorization header that cannot be. */
+/** Makes the error of a malformed Authorization header. */
 export function malformed(message: string, elements: Readonly<Record<string, string>> = {}): S3Error {
   return new S3Error(400, 'AuthorizationHeaderMalformed', message, { elements });
 }

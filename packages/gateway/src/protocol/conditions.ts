@@ -3,8 +3,8 @@ import { headersOf, type FoundObject } from './found-object.js';
 import { S3Error } from './s3-error.js';
 
 /**
- * Checks the conditions of a read. As RFC 9110 says, If-Match goes before If-Unmodified-Since, and
- * If-None-Match before If-Modified-Since. Of an object whose time is not known, the two dates mean nothing.
+ * Checks the conditions of a read. As in RFC 9110, If-Match takes precedence over If-Unmodified-Since, and
+ * If-None-Match over If-Modified-Since. The two dates are ignored if the object's time is not known.
  * @throws S3Error 412 `PreconditionFailed`; 304, which is no error and has no body.
  */
 export function checkRead(headers: IncomingHttpHeaders, object: FoundObject): void {
@@ -23,7 +23,7 @@ export function checkRead(headers: IncomingHttpHeaders, object: FoundObject): vo
   if (isKnown) throw new S3Error(304, 'NotModified', 'Not Modified', { headers: headersOf(object) });
 }
 
-/** Whether a header names an ETag. In a strong comparison weak ETags never match. */
+/** Whether a header names an ETag. Weak ETags never match in a strong comparison. */
 export function names(header: string, etag: string, how: 'strongly' | 'weakly'): boolean {
   const items = header.split(',').map((item) => item.trim());
   if (items.includes('*')) return true;
@@ -49,7 +49,7 @@ function isWeak(etag: string): boolean {
   return etag.startsWith('W/');
 }
 
-/** Undefined if the header, or the time of the object, says nothing. Headers have whole seconds. */
+/** Undefined if the header or the object has no usable time. Headers have whole seconds. */
 function isModifiedSince(header: string | undefined, { lastModified }: FoundObject): boolean | undefined {
   const since = header === undefined ? NaN : new Date(header).getTime();
   if (lastModified === undefined || Number.isNaN(since)) return undefined;

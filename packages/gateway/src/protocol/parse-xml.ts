@@ -11,19 +11,19 @@ export class XmlElement {
     this.name = name;
   }
 
-  /** Returns the children of this name. */
+  /** Returns the children with this name. */
   all(name: string): XmlElement[] {
     return this.children.filter((child) => child.name === name);
   }
 
-  /** Returns the text of the first child of this name. */
+  /** Returns the text of the first child with this name. */
   textOf(name: string): string | undefined {
     return this.children.find((child) => child.name === name)?.text;
   }
 }
 
 /**
- * Parses what a client sent. Only the five entities of XML are expanded.
+ * Parses XML from a client. Only the five entities of XML are expanded.
  * @throws S3Error `MalformedXML`, also for another root element or a document type.
  */
 export function parseXml(bytes: Uint8Array, root: string): XmlElement {

@@ -4,7 +4,7 @@ import { invalidArgument } from './s3-error.js';
 export const MOST_PARTS = 10_000;
 
 /**
- * Reads the number of a part, as it stands in a query.
+ * Parses the number of a part from a query.
  * @throws S3Error 400 `InvalidArgument`.
  */
 export function parsePartNumber(text: string): number {

@@ -7,8 +7,8 @@ export interface Range {
 }
 
 /**
- * Returns what a Range header asks for. Undefined means the whole object. As in S3, a header that is not one
- * well-formed range is ignored.
+ * Returns the range that a Range header asks for. Undefined means the whole object. As in S3, a header that
+ * is not one well-formed range is ignored.
  * @throws S3Error 416 `InvalidRange` for a range without a byte in the object.
  */
 export function parseRange(header: string | undefined, size: number): Range | undefined {
@@ -25,12 +25,12 @@ export function parseRange(header: string | undefined, size: number): Range | un
   return range;
 }
 
-/** Returns the number of bytes of a range. */
+/** Returns the number of bytes in a range. */
 export function lengthOf({ start, end }: Range): number {
   return end - start + 1;
 }
 
-/** Writes a Content-Range. */
+/** Formats a Content-Range header. */
 export function contentRange({ start, end }: Range, size: number): string {
   return `bytes ${start}-${end}/${size}`;
 }

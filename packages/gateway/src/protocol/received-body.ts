@@ -11,15 +11,15 @@ import { outOfChunks, type Trailers } from './chunks.js';
 import { S3Error } from './s3-error.js';
 
 const CHECKSUM = 'x-amz-checksum-';
-/** What the header of the hash says of a body in chunks, with checksums behind it. */
+/** The hash header of a body in chunks with checksums at the end. */
 const UNSIGNED_CHUNKS = 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
 
 /**
- * The body of a write as it arrives: taken out of its chunks, and compared with every hash that came with it.
- * The iteration ends only if all of them are right, so nothing may be published before that.
+ * The body of a write as it arrives: decoded from its chunks, and compared with every hash that came with it.
+ * The iteration completes only if all hashes match, so nothing may be published before that.
  */
 export class ReceivedBody implements AsyncIterable<Uint8Array> {
-  /** Bytes that are to come. */
+  /** Bytes to expect. */
   readonly size: number;
   readonly #raw: AsyncIterable<Uint8Array>;
   readonly #headers: IncomingHttpHeaders;
@@ -32,7 +32,7 @@ export class ReceivedBody implements AsyncIterable<Uint8Array> {
 
   /**
    * @throws S3Error 411 `MissingContentLength`; 400 `InvalidDigest`, `InvalidRequest`; 501 `NotImplemented`
-   * for chunks that are signed each.
+   * for chunks with a signature each.
    */
   constructor(raw: AsyncIterable<Uint8Array>, headers: IncomingHttpHeaders) {
     this.#raw = raw;
@@ -51,7 +51,7 @@ export class ReceivedBody implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** The checksums that came with it, in base64, once it has ended. All of them are right. */
+  /** The verified checksums that came with the body, in base64. Complete once the body has ended. */
   get checksums(): ReadonlyMap<ChecksumAlgorithm, string> {
     return this.#checksums;
   }
@@ -105,7 +105,7 @@ export class ReceivedBody implements AsyncIterable<Uint8Array> {
 }
 
 /**
- * Returns how many bytes a body is to have, without what its chunks take.
+ * Returns the length of a body without the overhead of its chunks.
  * @throws S3Error 411 `MissingContentLength`.
  */
 export function sizeOf(headers: IncomingHttpHeaders): number {
@@ -115,7 +115,7 @@ export function sizeOf(headers: IncomingHttpHeaders): number {
   throw missingLength();
 }
 
-/** Makes the error of a body whose length nobody has said. */
+/** Makes the error of a body of unknown length. */
 export function missingLength(): S3Error {
   return new S3Error(411, 'MissingContentLength', 'You must provide the Content-Length HTTP header.');
 }

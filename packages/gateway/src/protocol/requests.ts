@@ -2,9 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { notImplemented, S3Error } from './s3-error.js';
 
-/**
- * Operations by what chooses them: the method, what it works on, and a part of the query.
- */
+/** Operations by their selector: the method, the kind of target, and a part of the query. */
 export type OperationTable<Operation extends string> = Readonly<Record<string, Operation>>;
 
 /** The operations that only read. */
@@ -37,7 +35,7 @@ export type WriteOperation = (typeof WRITE_OPERATIONS)[keyof typeof WRITE_OPERAT
 /** Name of an operation that only reads, in S3's API. */
 export type ReadOperation = (typeof READ_OPERATIONS)[keyof typeof READ_OPERATIONS];
 
-/** Parameters of a query that choose another operation, including operations that no table has. */
+/** Query parameters that select another operation, including operations that no table has. */
 const SELECTORS = [
   'uploadId',
   'uploads',
@@ -50,14 +48,14 @@ const SELECTORS = [
   ...['requestPayment', 'session'],
 ];
 
-/** A request as S3 understands it, before it is known what it asks for. */
+/** A request as S3 parses it, before its operation is known. */
 export interface S3Target {
   readonly method: string;
   /** Empty for operations on all buckets. */
   readonly bucket: string;
   /** Empty for operations on a bucket. */
   readonly key: string;
-  /** The path of the request line, percent-encoded in the one way that is signed. */
+  /** The path of the request line, percent-encoded in the one way that signatures use. */
   readonly canonicalPath: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
@@ -71,9 +69,9 @@ export interface S3Request<Operation extends string = ReadOperation> extends S3T
 const NO_QUERY = new URLSearchParams();
 
 /**
- * Parses what a request is for. Nothing in its path is normalised: `//`, `.` and `..` are parts of keys.
+ * Parses the target of a request. Its path is not normalised: `//`, `.` and `..` are parts of keys.
  * @param buckets The names of all buckets, for host names that begin with one.
- * @throws S3Error `InvalidURI` for what is not UTF-8.
+ * @throws S3Error `InvalidURI` for a path that is not UTF-8.
  */
 export function parseTarget(message: IncomingMessage, buckets: Iterable<string>): S3Target {
   const { method = '', url: target = '', headers } = message;
@@ -88,8 +86,8 @@ export function parseTarget(message: IncomingMessage, buckets: Iterable<string>)
 }
 
 /**
- * Chooses the operation of a request.
- * @throws S3Error 501 `NotImplemented` for what the table does not have.
+ * Selects the operation of a request.
+ * @throws S3Error 501 `NotImplemented` for an operation that the table does not have.
  */
 export function asRequest<Operation extends string>(
   target: S3Target,
@@ -127,7 +125,7 @@ export function nameOfHost(host: string): string {
   return host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
 }
 
-/** Returns the bucket that is named before the host name. */
+/** Returns the bucket that precedes the host name. */
 function bucketOfHost(host: string, buckets: Iterable<string>): string | undefined {
   const name = nameOfHost(host);
   if (isIP(name) !== 0 || name === 'localhost') return undefined;

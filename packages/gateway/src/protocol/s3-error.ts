@@ -1,13 +1,13 @@
-/** What an error has besides status, code and message. */
+/** Details of an error besides status, code and message. */
 export interface S3ErrorDetails {
   readonly headers?: readonly string[];
   /** Further elements of the XML body, which S3 adds for some codes. */
   readonly elements?: Readonly<Record<string, string | number>>;
-  /** Why, for the log of the server. Clients do not see it. */
+  /** The cause, for the server's log. Clients do not see it. */
   readonly cause?: unknown;
 }
 
-/** An error as S3 answers it. */
+/** An error in the form of S3. */
 export class S3Error extends Error {
   readonly status: number;
   readonly code: string;
@@ -26,7 +26,7 @@ export function noSuchKey(key: string): S3Error {
   return new S3Error(404, 'NoSuchKey', 'The specified key does not exist.', { elements: { Key: key } });
 }
 
-/** Makes the error of an argument that has an impossible value. */
+/** Makes the error of an argument with an impossible value. */
 export function invalidArgument(name: string, value: string, message: string): S3Error {
   return new S3Error(400, 'InvalidArgument', message, {
     elements: { ArgumentName: name, ArgumentValue: value },
@@ -40,7 +40,7 @@ export function noSuchBucket(name: string): S3Error {
   });
 }
 
-/** Makes the error of what no server here does. */
+/** Makes the error of an operation that no server here supports. */
 export function notImplemented(what: string): S3Error {
   return new S3Error(501, 'NotImplemented', `This server does not know ${what}.`);
 }

@@ -2,7 +2,7 @@ const NAMESPACE = 'http://s3.amazonaws.com/doc/2006-03-01/';
 
 const NAMED: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-// Control characters are written as S3 does, though XML 1.0 has no place for them. `encoding-type=url` avoids
+// Control characters are written as S3 does, although XML 1.0 does not allow them. `encoding-type=url` avoids
 // them.
 // eslint-disable-next-line no-control-regex
 const SPECIAL = /[&<>"\u0000-\u001f\u007f-\u009f\ufffe\uffff]/g;
@@ -18,8 +18,8 @@ export function element(name: string, text: string): string {
 }
 
 /**
- * Makes a document around content that is XML already. An `<Error>` has no namespace, as in S3: botocore
- * finds no error in one that has.
+ * Wraps content that is already XML in a document. An `<Error>` has no namespace, as in S3: botocore finds no
+ * error in one that has.
  */
 export function xmlDocument(root: string, content: string): string {
   const attributes = root === 'Error' ? '' : ` xmlns="${NAMESPACE}"`;

@@ -1,12 +1,12 @@
 import { xmlAnswer, type Answer } from '../protocol/answers.js';
 import { element, escapeXml, xmlDocument } from '../protocol/xml.js';
 
-/** HeadBucket. Clients look there for the region to sign for. */
+/** HeadBucket. Clients read the region to sign for from it. */
 export function headBucket(region: string): Answer {
   return { status: 200, headers: ['x-amz-bucket-region', region] };
 }
 
-/** GetBucketLocation. Of `us-east-1` S3 says nothing. */
+/** GetBucketLocation. S3 returns an empty location for `us-east-1`. */
 export function bucketLocation(region: string): Answer {
   const text = region === 'us-east-1' ? '' : escapeXml(region);
   return xmlAnswer(xmlDocument('LocationConstraint', text));

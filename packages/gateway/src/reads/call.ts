@@ -2,12 +2,12 @@ import type { FoundObject } from '../protocol/found-object.js';
 import type { S3Request } from '../protocol/requests.js';
 import type { ReadStorage } from './read-storage.js';
 
-/** An authorized request, and what operations that read need to know of the server. */
+/** An authorized request, and what read operations need to know about the server. */
 export interface ReadCall<Found extends FoundObject = FoundObject> {
   readonly request: S3Request<string>;
   readonly storage: ReadStorage<Found>;
-  /** The most keys of a page of a listing. */
+  /** The most keys on a page of a listing. */
   readonly pageSize: number;
-  /** Ends the work, since nobody waits for the answer. */
+  /** Aborts the work when the answer is no longer wanted. */
   readonly signal: AbortSignal;
 }

@@ -26,7 +26,7 @@ export async function listObjectsV2(call: ReadCall): Promise<Answer> {
   ]);
 }
 
-/** ListObjects, its first version: a page goes on behind a key or a common prefix, the marker. */
+/** ListObjects, version 1: a page continues after the marker, a key or a common prefix. */
 export async function listObjects(call: ReadCall): Promise<Answer> {
   const { query } = call.request;
   const marker = given(query, 'marker');
@@ -98,7 +98,7 @@ function startAfter(key: string): string {
   return key === '' ? '' : key + BEHIND_KEY;
 }
 
-/** What comes last on a page: a key or a common prefix. */
+/** The last key or common prefix on a page. */
 function lastOf({ objects, commonPrefixes }: Page): string | undefined {
   const [key, prefix] = [objects.at(-1)?.key, commonPrefixes.at(-1)];
   if (key === undefined || prefix === undefined) return key ?? prefix;
@@ -125,7 +125,7 @@ function describeObject(object: ListedObject, encoded: Encode): string {
   );
 }
 
-/** Encodes as S3 does: as forms do (a space becomes `+`), but `/` and `*` stay. */
+/** Encodes as S3 does: like forms (a space becomes `+`), but `/` and `*` stay. */
 function encodeUrl(text: string): string {
   return encodeURIComponent(text).replace(/%2F|%20|[!'()~]/g, (char) =>
     char === '%2F' ? '/' : char === '%20' ? '+' : `%${char.charCodeAt(0).toString(16).toUpperCase()}`,

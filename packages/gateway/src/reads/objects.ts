@@ -8,7 +8,7 @@ import { invalidArgument, noSuchKey, S3Error } from '../protocol/s3-error.js';
 import type { ReadCall } from './call.js';
 
 /**
- * GetObject, and HeadObject, whose answer has no body. The bytes are still to be read: `content` says which.
+ * GetObject, and HeadObject, whose answer has no body. The bytes are read later: `content` says which ones.
  */
 export async function getObject<Found extends FoundObject>(call: ReadCall<Found>): Promise<Answer<Found>> {
   const { request, storage, signal } = call;
@@ -37,20 +37,20 @@ export async function getObject<Found extends FoundObject>(call: ReadCall<Found>
   };
 }
 
-/** Whether the client takes nothing that would have to be fetched first (RFC 9111, section 5.2.1.7). */
+/** Whether the client refuses anything that would have to be fetched first (RFC 9111, section 5.2.1.7). */
 export function isOnlyIfCached({ headers }: Pick<S3Request<string>, 'headers'>): boolean {
   return headers['cache-control']?.split(',').some((one) => one.trim() === 'only-if-cached') === true;
 }
 
-/** Headers that a query may replace: a presigned URL names the file that a browser makes of it. */
+/** Headers that a query may replace, so that a presigned URL can name the file that a browser saves. */
 const OVERRIDES = [
   ...['Content-Type', 'Content-Language', 'Content-Disposition', 'Content-Encoding'],
   ...['Cache-Control', 'Expires'],
 ];
 
 /**
- * Replaces headers as the query says.
- * @throws S3Error `InvalidArgument` for what cannot be a header.
+ * Replaces headers as requested in the query.
+ * @throws S3Error `InvalidArgument` for a value that cannot be a header.
  */
 function withOverrides(metadata: readonly string[], { query }: S3Request<string>): readonly string[] {
   if (query.size === 0) return metadata;
@@ -69,7 +69,7 @@ function withOverrides(metadata: readonly string[], { query }: S3Request<string>
   return [...metadata.filter(isKept), ...given];
 }
 
-/** An object has one part, whatever it was uploaded in: nobody here knows. */
+/** An object has one part, however it was uploaded: its original parts are not known here. */
 function partOf(
   { query, headers }: S3Request<string>,
   size: number,

@@ -1,20 +1,20 @@
 import type { FoundObject } from '../protocol/found-object.js';
 
-/** Which page of a listing is asked for. All texts are byte strings, see `byteString`. */
+/** The page of a listing to return. All texts are byte strings, see `byteString`. */
 export interface PageOptions {
   readonly prefix: string;
-  /** Keys that have it behind the prefix are one common prefix. Empty: none. */
+  /** Keys that have it after the prefix are grouped into a common prefix. Empty: none. */
   readonly delimiter: string;
-  /** No key before this one. */
+  /** The page has no key before this one. */
   readonly from: string;
-  /** A common prefix that is not given again: where an earlier page ended with it, or in it. */
+  /** A common prefix that is not returned again: an earlier page ended with it, or inside it. */
   readonly passed?: string | undefined;
   readonly maxKeys: number;
-  /** Whether it goes on where an earlier page of the same listing ended. Default: false. */
+  /** Whether the page continues an earlier page of the same listing. Default: false. */
   readonly isContinued?: boolean | undefined;
 }
 
-/** An object of a listing. */
+/** An object in a listing. */
 export interface ListedObject extends Pick<FoundObject, 'size' | 'etag' | 'lastModified'> {
   readonly key: string;
 }
@@ -33,14 +33,14 @@ export interface Page {
 export interface SortedKeys {
   readonly count: number;
   keyAt(index: number): string;
-  /** Describes what is there. Undefined if the object is gone. */
+  /** Describes the object at this index. Undefined if it is gone. */
   objectAt(index: number): ListedObject | undefined;
 }
 
-/** This byte does not occur in UTF-8, so a prefix with it comes after all keys that begin with the prefix. */
+/** This byte does not occur in UTF-8, so a prefix followed by it sorts after all keys with the prefix. */
 const BEHIND_PREFIX = '\u00ff';
 
-/** A key with this behind it comes before all others that follow the key. */
+/** A key followed by this sorts before all other keys after it. */
 export const BEHIND_KEY = '\u0000';
 
 /** Takes a page of keys. Costs O(log n + keys of the page). */
@@ -90,8 +90,8 @@ function lowerBound(keys: SortedKeys, wanted: string): number {
 }
 
 /**
- * Returns the UTF-8 of a text, with a character for each byte. JavaScript compares such texts as S3 compares
- * keys. ASCII stays the same.
+ * Returns the UTF-8 of a text, one character per byte. JavaScript compares such texts as S3 compares keys.
+ * ASCII stays the same.
  */
 export function byteString(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');

@@ -2,17 +2,17 @@ import type { Clock } from '@tiered/core';
 import type { IncomingMessage } from 'node:http';
 import { Patience } from './patience.js';
 
-/** What a body is waited for with. */
+/** How to wait for a body. */
 export interface ArrivingOptions {
   readonly clock: Clock;
   readonly stallMs: number;
-  /** Tells a client to send the body that asks first whether it may. */
+  /** Tells a client that asked first to send its body. */
   readonly goOn: () => void;
 }
 
 /**
- * The body of a write as it arrives, no faster than it is taken. A client that sends too little is cut off.
- * The connection stays, for the answer.
+ * The body of a write as it arrives, no faster than it is consumed. A client that sends too little is cut
+ * off. The connection stays open for the answer.
  */
 export async function* arriving(
   message: IncomingMessage,
@@ -36,7 +36,7 @@ export async function* arriving(
 }
 
 /**
- * Cuts a client off that has not sent all of its request in time: Node does not, because a write may take
+ * Cuts off a client that has not sent its whole request in time. Node does not, because a write may take
  * longer.
  * @param requestMs See `GatewayLimits`.
  */

@@ -2,10 +2,10 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Bounds the connections of a server: further ones are closed at once. Node's own bound, `maxConnections`,
- * does not do that in processes of `node:cluster`, which pass such a connection on to each other without end.
- * @param refused Told of each connection that was closed.
- * @returns Those that are open, kept up to date.
+ * Limits the connections of a server: further ones are closed at once. Node's own limit, `maxConnections`,
+ * does not work in processes of `node:cluster`, which pass such a connection on to each other without end.
+ * @param refused Called for each connection that was closed.
+ * @returns The open connections, kept up to date.
  */
 export function boundConnections(server: Server, most: number, refused?: () => void): ReadonlySet<Socket> {
   const open = new Set<Socket>();

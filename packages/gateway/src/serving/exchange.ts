@@ -6,16 +6,16 @@ import type { OpenObject } from '../reads/read-storage.js';
 import type { AccessLogEntry } from './access-log.js';
 import { Sender, type SenderParts } from './sender.js';
 
-/** What an operation has made of a request. */
+/** The result of an operation. */
 export interface Outcome {
   readonly answer: Answer<unknown>;
-  /** The bytes of an object that are the body. */
+  /** The bytes of an object that form the body. */
   readonly body?: OpenObject | undefined;
-  /** Where an object is, of an answer that has none of its bytes. */
+  /** Where an object is, for an answer that has none of its bytes. */
   readonly from?: string | undefined;
 }
 
-/** A request as far as it is understood, for the log. */
+/** A request as far as it was understood, for the log. */
 export type Understood = Pick<AccessLogEntry, 'operation' | 'bucket' | 'key'>;
 
 /** What an exchange works with. */
@@ -23,9 +23,9 @@ export interface ExchangeParts extends Pick<SenderParts, 'clock' | 'stallMs'> {
   readonly requestId: string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Whether the connection is to end with this answer. */
+  /** Whether the connection ends with this answer. */
   readonly isLast: () => boolean;
-  /** Does what the request asks for. Says first what it has understood. */
+  /** Carries out the request. First reports what it has understood. */
   readonly carryOut: (understood: (what: Understood) => void, signal: AbortSignal) => Promise<Outcome>;
 }
 
@@ -48,7 +48,7 @@ export class Exchange {
     this.#sender = new Sender({ response, gone: this.#gone.signal, clock, stallMs });
   }
 
-  /** Carries the request out, and sends the answer. Resolves to what is told of it, and never rejects. */
+  /** Carries out the request and sends the answer. Resolves to the log entry, and never rejects. */
   async run(): Promise<AccessLogEntry> {
     const { now, requestId, carryOut } = this.#parts;
     const time = new Date(now()).toISOString();
@@ -57,7 +57,7 @@ export class Exchange {
       if (!this.#response.writableFinished) this.#gone.abort(new Error('The connection has ended.'));
     };
     this.#response.once('close', leave);
-    // The callbacks of its writes tell the same.
+    // The callbacks of its writes report the same errors.
     this.#response.on('error', () => undefined);
     if (this.#message.socket.destroyed) leave();
     let understood: Understood = { operation: undefined, bucket: '', key: '' };
@@ -104,7 +104,7 @@ export class Exchange {
     }
     const pieces = body[Symbol.asyncIterator]();
     try {
-      // An error of the first piece can still be an answer.
+      // An error of the first piece can still become an answer.
       let piece = await pieces.next();
       this.#writeHead(answer, body.from);
       for (; piece.done !== true; piece = await pieces.next()) {
@@ -117,7 +117,7 @@ export class Exchange {
     }
   }
 
-  /** What has begun cannot become an error any more, and must not look whole. */
+  /** An answer that has begun can no longer become an error, and must not look complete. */
   async #sendFailure(error: unknown): Promise<void> {
     if (this.#response.headersSent || this.#gone.signal.aborted) {
       this.#response.destroy();
@@ -141,7 +141,7 @@ export class Exchange {
     this.#response.writeHead(answer.status, headers.concat(answer.headers, lengthHeaders(answer)));
   }
 
-  /** Milliseconds since it began, to a tenth. */
+  /** Milliseconds since the exchange began, to a tenth. */
   #passed(): number {
     return Math.round((this.#parts.clock.now() - this.#begun) * 10) / 10;
   }

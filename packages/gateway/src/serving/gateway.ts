@@ -29,22 +29,22 @@ import { WatchServer } from './watch-server.js';
 /** Node looks this often for connections that have taken too long; more seldom if the limits are long. */
 const LOOKS = 10;
 
-/** What a gateway has done, and holds at this moment. */
+/** What a gateway has done so far, and holds now. */
 export interface GatewayStats {
   readonly connections: number;
   /** Requests that are being answered. Each connection has one at a time. */
   readonly answering: number;
-  /** Memory of bytes on their way to clients: now, and the most at any time. */
+  /** Memory of bytes in flight to clients: now, and the most at any time. */
   readonly heldBytes: number;
   readonly mostHeldBytes: number;
 }
 
 /**
- * Hierarchies as an S3 endpoint: each is a bucket, which is only read unless its options name what may be
- * written. See the README of the package for what clients find.
+ * Serves hierarchies as an S3 endpoint. Each hierarchy is a bucket, which is read-only unless its options
+ * name prefixes that may be written. See the README of the package for what clients see.
  *
  * Each connection has one request answered at a time. An answer holds a bounded number of bytes, and takes
- * the next only when the client has taken these. A client that goes away ends its reads.
+ * the next ones only when the client has taken these. A client that goes away ends its reads.
  */
 export class Gateway implements AsyncDisposable {
   readonly #options: CheckedOptions;
@@ -55,12 +55,12 @@ export class Gateway implements AsyncDisposable {
   readonly #writes: ReadonlyMap<string, HierarchyWrites>;
   readonly #server: Server;
   readonly #sockets: ReadonlySet<Socket>;
-  /** By connection, what its requests wait for. */
+  /** What the requests of each connection wait for. */
   readonly #turns = new WeakMap<Socket, Promise<void>>();
-  /** Aborts when answers under way have had their time. */
+  /** Aborts when the time for answers in flight is up. */
   readonly #closing = new AbortController();
   #watchServer: WatchServer | undefined;
-  /** Hierarchies that somebody has closed. */
+  /** Hierarchies that were closed elsewhere. */
   #closedBuckets = 0;
   #endpoint = '';
   #answering = 0;
@@ -73,7 +73,7 @@ export class Gateway implements AsyncDisposable {
   /**
    * Starts to listen. The gateway runs until `close`, or until the process ends.
    * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, such as an address that others
-   * reach, without credentials; Node's own error if a port is taken. Abort rejects with `signal.reason`.
+   * can reach without credentials; Node's own error if a port is taken. Abort rejects with `signal.reason`.
    */
   static async start(options: GatewayOptions): Promise<Gateway> {
     const { signal } = options;
@@ -143,11 +143,11 @@ export class Gateway implements AsyncDisposable {
     const server = createServer({
       maxHeaderSize: headerBytes,
       headersTimeout: Math.min(headersMs, requestMs),
-      // A write is waited for as long as its bytes arrive, see `arriving`.
+      // A write may take as long as its bytes keep arriving, see `arriving`.
       requestTimeout: this.#writes.size > 0 ? 0 : requestMs,
       keepAliveTimeout: idleMs,
       connectionsCheckingInterval: Math.max(1, Math.ceil(Math.min(headersMs, requestMs) / LOOKS)),
-      // A host that vanished is noticed in the end, whatever is under way.
+      // A host that vanished is noticed in the end, whatever is in flight.
       keepAlive: true,
     });
     server.on('request', (message, response) => this.#take(message, response));
@@ -172,17 +172,17 @@ export class Gateway implements AsyncDisposable {
     this.#endpoint = await listening(this.#server, host, port);
   }
 
-  /** `http://ADDRESS:PORT`. A bucket is named in the path, or before the host name. */
+  /** `http://ADDRESS:PORT`. The bucket is named in the path, or before the host name. */
   get endpoint(): string {
     return this.#endpoint;
   }
 
-  /** The URL of the port for those who watch, if there is one. */
+  /** The URL of the metrics port, if there is one. */
   get metricsEndpoint(): string | undefined {
     return this.#watchServer?.endpoint;
   }
 
-  /** Returns what is under way. Cheap. */
+  /** Returns what is in flight. Cheap. */
   stats(): GatewayStats {
     return {
       connections: this.#sockets.size,
@@ -193,22 +193,22 @@ export class Gateway implements AsyncDisposable {
   }
 
   /**
-   * Returns what `/metrics` tells, for programs whose processes listen at one port: `mergedMetrics` makes one
-   * text of what all of them tell. Cheap.
+   * Returns the content of `/metrics`, for programs whose processes listen at one port: `mergedMetrics`
+   * merges the metrics of all processes into one text. Cheap.
    */
   metrics(): Promise<GatewayMetrics> {
     return this.#metrics.told();
   }
 
   /**
-   * Takes no further request, and waits for answers under way, for `limits.closeMs` at most. Then nothing is
+   * Takes no further request, and waits for answers in flight, for `limits.closeMs` at most. Then nothing is
    * open any more. The hierarchies stay open. Idempotent.
    */
   close(): Promise<void> {
     return (this.#closed ??= this.#close());
   }
 
-  /** Calls `close`, at the end of an `await using`. */
+  /** Calls `close` at the end of an `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -235,7 +235,7 @@ export class Gateway implements AsyncDisposable {
     }
   }
 
-  /** Reads that were aborted have ended. */
+  /** Waits for all answers. Reads that were aborted have ended by then. */
   async #allAnswered(): Promise<void> {
     if (this.#answering === 0) return;
     await new Promise<void>((resolve) => {
@@ -243,7 +243,7 @@ export class Gateway implements AsyncDisposable {
     });
   }
 
-  /** Requests of one connection are answered one after the other, also if a client sends many at once. */
+  /** Requests of one connection are answered one after the other, even if a client sends many at once. */
   #take(message: IncomingMessage, response: ServerResponse): void {
     const { socket } = message;
     const before = this.#turns.get(socket);
@@ -289,7 +289,7 @@ export class Gateway implements AsyncDisposable {
     if (this.#answering === 0) this.#onIdle?.();
   }
 
-  /** Where Node does not wait for requests in vain. */
+  /** Cuts off slow requests where Node does not. */
   #expectEnd(message: IncomingMessage): void {
     const { clock, limits } = this.#options;
     if (this.#writes.size > 0) expectEnd(message, clock, limits.requestMs);

@@ -1,17 +1,17 @@
 import type { Hierarchy, HierarchyStats } from '@tiered/core';
 import { Gauge, type Aggregator, type Registry } from 'prom-client';
 
-/** Where metrics of hierarchies go. */
+/** Where the metrics of hierarchies are registered. */
 export interface HierarchyRegistries {
-  /** What a process has for itself, such as its tiers in memory. */
+  /** Metrics of one process, such as those of its tiers in memory. */
   readonly own: Registry;
-  /** What several processes share, so that each tells the same, such as tiers on disks. */
+  /** Metrics that several processes share and report alike, such as those of tiers on disks. */
   readonly shared: Registry;
 }
 
 type TierStats = HierarchyStats['tiers'][number];
 
-/** Adds what hierarchies say of themselves when somebody asks. */
+/** Adds metrics of hierarchies that are computed on demand. */
 export function observeHierarchies(
   hierarchies: ReadonlyMap<string, Hierarchy>,
   { own, shared }: HierarchyRegistries,
@@ -75,7 +75,7 @@ export function observeHierarchies(
 
 interface TierGaugeOptions {
   readonly registry?: Registry;
-  /** By whether it is in the memory of the process. */
+  /** Selects tiers by whether they are in the memory of the process. */
   readonly isMeant?: (inMemory: boolean) => boolean;
   readonly aggregator?: Aggregator;
 }

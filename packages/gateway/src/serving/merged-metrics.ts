@@ -1,26 +1,26 @@
 import { AggregatorRegistry, type Registry } from 'prom-client';
 
-/** A metric as prom-client gives it. Its types make the type a number, which it is not. */
+/** A metric from prom-client. Its types declare the type as a number, which it is not. */
 interface ToldMetric {
   readonly name: string;
   readonly type: unknown;
 }
 
-/** What a gateway tells those who watch. It may be sent to another process, as JSON too. */
+/** The metrics of a gateway. They may be sent to another process, as JSON too. */
 export interface GatewayMetrics {
-  /** What it counted, and holds for itself: these add up. */
+  /** Counters, and gauges of the process itself. These add up. */
   readonly own: readonly ToldMetric[];
-  /** What each process tells alike, such as what is on a tier that they share. */
+  /** Metrics that all processes report alike, such as the contents of a tier that they share. */
   readonly shared: readonly ToldMetric[];
 }
 
-/** Types of metrics that never go back. */
+/** Types of metrics that never decrease. */
 const LASTING: readonly unknown[] = ['counter', 'histogram'];
 
 /**
- * Makes one text of what several processes tell, in the format of Prometheus. What they count is added up. Of
- * what they share, such as a tier on a disk, the first one is taken at its word.
- * @param told Of gateways with the same buckets and tiers.
+ * Merges the metrics of several processes into one text, in the format of Prometheus. Their own metrics are
+ * added up. Shared ones, such as those of a tier on a disk, are taken from the first process.
+ * @param told Metrics of gateways with the same buckets and tiers.
  */
 export function mergedMetrics(told: readonly GatewayMetrics[]): Promise<string> {
   const shared = told[0]?.shared ?? [];
@@ -28,8 +28,8 @@ export function mergedMetrics(told: readonly GatewayMetrics[]): Promise<string> 
 }
 
 /**
- * What processes told that have ended, as far as it never goes back: their counters. Whoever watches would
- * take a lower sum for a new beginning, and count all of it again.
+ * The metrics of processes that have ended, as far as these never decrease: their counters. A monitoring
+ * system would take a lower sum for a restart, and count all of it again.
  */
 export async function endedMetrics(told: readonly GatewayMetrics[]): Promise<GatewayMetrics> {
   const lasting = told.map(({ own }) => own.filter(({ type }) => LASTING.includes(type)));

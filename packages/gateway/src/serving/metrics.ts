@@ -6,11 +6,11 @@ import { observePeers } from './peer-metrics.js';
 import type { PeerFigures } from './options.js';
 import { mergedMetrics, type GatewayMetrics } from './merged-metrics.js';
 
-/** What is measured when somebody asks. */
+/** What is measured on demand. */
 export interface MetricsParts {
   /** By bucket. */
   readonly hierarchies: ReadonlyMap<string, Hierarchy>;
-  /** By bucket, of those that have any. */
+  /** By bucket, for buckets that have peers. */
   readonly peers: ReadonlyMap<string, () => readonly PeerFigures[]>;
   readonly connections: () => number;
   readonly answering: () => number;
@@ -23,7 +23,7 @@ const BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10];
 /** The metrics of a gateway, in the text format of Prometheus. */
 export class Metrics {
   readonly #registry = new Registry();
-  /** Of what several processes share. */
+  /** Metrics that several processes share. */
   readonly #shared = new Registry();
   readonly #answers: Counter<'operation' | 'status'>;
   readonly #bytes: Counter<'from'>;

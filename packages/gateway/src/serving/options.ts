@@ -10,62 +10,62 @@ import { assertCounts, configError } from '@tiered/core/internal';
 import type { S3Credentials } from '../protocol/authentication.js';
 import type { AccessLogEntry } from './access-log.js';
 
-/** What clients may write, and how that gets to the source. */
+/** What clients may write, and how it gets to the source. */
 export interface GatewayWrites {
   /**
-   * Writes to the source of the hierarchy: an `S3Driver` with `writable: true`. Uploads in parts need one
-   * that takes them (`MultipartWrites`). Others take objects of up to 64 MiB, at once. The gateway opens and
-   * closes it, unless somebody else has it open.
+   * Writes to the source of the hierarchy: an `S3Driver` with `writable: true`. Uploads in parts need a
+   * driver with `MultipartWrites`. Other drivers take objects of up to 64 MiB, whole. The gateway opens and
+   * closes the driver, unless it is already open elsewhere.
    */
   readonly driver: StorageDriver;
-  /** Stands before the keys of the hierarchy, in the keys of the driver. Default: none. */
+  /** Prefix of the hierarchy's keys in the keys of the driver. Default: none. */
   readonly prefix?: string | undefined;
   /**
-   * Of the keys that may be written and deleted, without `prefix` of the bucket, such as `checkpoints/`. Each
-   * ends with `/`.
+   * Prefixes of the keys that may be written and deleted, without the `prefix` of the bucket, such as
+   * `checkpoints/`. Each ends with `/`.
    */
   readonly prefixes: readonly string[];
   /**
    * Whether other gateways write there too, such as those of other processes at the same port. Then the
-   * source is asked about these keys as about those of `changing`, so that their writes are seen. Default:
-   * false.
+   * source is asked about these keys as about those of `changing`, so that the other gateways' writes are
+   * seen. Default: false.
    */
   readonly isShared?: boolean | undefined;
 }
 
-/** What came of asking another worker of a cluster, for those who watch. */
+/** Results of reads from another worker of a cluster, for monitoring. */
 export interface PeerFigures {
   readonly rank: number;
   /** Reads that it answered, and their bytes. */
   readonly reads: number;
   readonly bytes: number;
-  /** Reads of what it does not have, and reads that failed. */
+  /** Reads of objects that it does not have, and reads that failed. */
   readonly missed: number;
   readonly failed: number;
-  /** False while it is left alone. */
+  /** False while it is skipped. */
   readonly isAsked: boolean;
 }
 
-/** A bucket that is served. */
+/** A bucket to serve. */
 export interface GatewayBucket {
-  /** Open, and closed by whoever opened it, after the gateway. */
+  /** An open hierarchy. Its owner closes it, after the gateway. */
   readonly hierarchy: Hierarchy;
   /**
-   * Stands before the keys of the hierarchy, so that clients find an object under the key that it has in the
-   * bucket of the source. Ends with `/`. Default: none.
+   * Prefix of the hierarchy's keys, so that clients find an object under the key that it has in the source's
+   * bucket. Ends with `/`. Default: none.
    */
   readonly prefix?: string | undefined;
   /**
-   * Globs of keys, without `prefix`, whose objects change: manifests, logs, and what names the newest of
+   * Globs of keys, without `prefix`, whose objects change: manifests, logs, and pointers to the newest of
    * them. The source is asked before a request for such an object is answered, and before a listing of a
-   * directory that may have such objects directly in it. Needs a hierarchy with `versions: 'refresh'`.
-   * Default: none; changes are seen when the hierarchy lists its source.
+   * directory that may directly contain such objects. Needs a hierarchy with `versions: 'refresh'`. Default:
+   * none; changes are seen when the hierarchy lists its source.
    */
   readonly changing?: readonly string[] | undefined;
   /**
    * Whether an object that is on no tier is read from the source for a client. Otherwise it is missing (404)
-   * until it is on a tier. For peers, which have the same source. Must be quick, and not throw. Default: it
-   * is read.
+   * until it is on a tier. For peers, which have the same source. Must be fast, and not throw. Default: it is
+   * read.
    */
   readonly fetches?: ((key: string, bytes: number) => boolean) | undefined;
   /** The peers that its hierarchy reads from, for `/metrics`. Must not throw. Default: none. */
@@ -77,19 +77,16 @@ export interface GatewayBucket {
   readonly writes?: GatewayWrites | undefined;
 }
 
-/** What clients may use. Times are in milliseconds. */
+/** Limits for clients. Times are in milliseconds. */
 export interface GatewayLimits {
-  /** Connections at the same time. Further ones are closed at once. Default: 1024. */
+  /** Concurrent connections. Further ones are closed at once. Default: 1024. */
   readonly connections: number;
   /**
-   * Memory for bytes on their way to clients. Each connection that sends an object may have 256 KiB beyond
-   * it, and one that sends a batch 512 KiB. Default: 256 MiB.
+   * Memory for bytes in flight to clients. Each connection that sends an object may use 256 KiB beyond it,
+   * and one that sends a batch 512 KiB. Default: 256 MiB.
    */
   readonly memory: ByteSize;
-  /**
-   * Writes that are under way at the same time, in all buckets. Others wait. Each may take 64 MiB of memory.
-   * Default: 8.
-   */
+  /** Concurrent writes, in all buckets. Others wait. Each may use 64 MiB of memory. Default: 8. */
   readonly writes: number;
   /** Bytes of the head of a request. Default: 16 KiB. */
   readonly headerBytes: number;
@@ -97,49 +94,51 @@ export interface GatewayLimits {
   readonly batchItems: number;
   /** Bytes of the body of a request for a batch. Other requests have none. Default: 2 MiB. */
   readonly batchBytes: number;
-  /** Until the head of a request has arrived. Default: 10,000. */
+  /** Time for the head of a request to arrive. Default: 10,000. */
   readonly headersMs: number;
-  /** Until a request has arrived as a whole, unless it writes. Default: 60,000. */
+  /** Time for a whole request to arrive, unless it writes. Default: 60,000. */
   readonly requestMs: number;
-  /** For which a connection without a request stays open. Default: 60,000. */
+  /** Time that a connection without a request stays open. Default: 60,000. */
   readonly idleMs: number;
   /**
-   * For which a client is waited for until it has taken 256 KiB of an answer, or sent as much of a write, or
-   * what is left of it. Then it is cut off, after twice this time at the latest. Default: 30,000.
+   * Time for a client to take 256 KiB of an answer, or to send as much of a write, or what is left of it. A
+   * slower client is cut off, after twice this time at the latest. Default: 30,000.
    */
   readonly stallMs: number;
-  /** That `close` leaves to answers under way. Default: 10,000. */
+  /** Time that `close` leaves to answers in flight. Default: 10,000. */
   readonly closeMs: number;
 }
 
-/** The port for those who watch: `/healthz`, `/readyz` and `/metrics`. */
+/** The port for monitoring: `/healthz`, `/readyz` and `/metrics`. */
 export interface GatewayMetricsOptions {
-  /** 0: a free port. */
+  /** 0 picks a free port. */
   readonly port: number;
-  /** Default: that of the gateway. */
+  /** Default: the gateway's `host`. */
   readonly host?: string | undefined;
-  /** If given, `/metrics` needs it as `Authorization: Bearer TOKEN`. Default: none. */
+  /** If given, `/metrics` requires it as `Authorization: Bearer TOKEN`. Default: none. */
   readonly token?: string | undefined;
 }
 
 /** Options of `Gateway.start`. */
 export interface GatewayOptions {
-  /** By their names. */
+  /** Buckets by name. */
   readonly buckets: Readonly<Record<string, GatewayBucket>>;
-  /** The keys that sign requests. Default: none, so that anybody may read, which is for loopback alone. */
+  /**
+   * The keys that sign requests. Default: none, so that anyone may read, which is only allowed on loopback.
+   */
   readonly credentials?: S3Credentials | undefined;
   /** The address to listen on. Default: `127.0.0.1`. */
   readonly host?: string | undefined;
   /** Default: 0, a free port. */
   readonly port?: number | undefined;
   readonly limits?: Partial<GatewayLimits> | undefined;
-  /** Default: no such port. */
+  /** Default: no metrics port. */
   readonly metrics?: GatewayMetricsOptions | undefined;
-  /** Told of each answer when it has ended. Must not throw. Default: nobody is told. */
+  /** Called with each answer when it has ended. Must not throw. Default: none. */
   readonly onAnswer?: ((entry: AccessLogEntry) => void) | undefined;
-  /** Default: the clock of the machine. Dates, and limits that Node holds, do not follow it. */
+  /** Default: the clock of the machine. Dates, and limits that Node enforces, do not follow it. */
   readonly clock?: Clock | undefined;
-  /** Ends the start. */
+  /** Aborts the start. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -165,7 +164,7 @@ export interface CheckedOptions extends GatewayOptions {
   readonly clock: Clock;
 }
 
-/** As S3 has it. No such name is a path of another server, such as `-`. */
+/** As in S3. No such name is a path of another server, such as `-`. */
 const BUCKET_NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 
 /**
@@ -217,7 +216,7 @@ function assertWrites(field: string, writes: GatewayWrites | undefined): void {
       'a driver that writes, such as one with writable: true',
       driver.name,
     );
-  // It would make an index there, and take what is there for copies.
+  // A directory's driver would create an index there, and take existing files for copies.
   if (index) throw configError(`${field}.driver`, 'that of a bucket, not of a directory', driver.name);
   const isPrefix = (one: string) => one.endsWith('/') && !/^\/|(^|\/)\.{0,2}\//.test(one);
   const wrong = prefixes.length === 0 ? 'none' : prefixes.find((one) => !isPrefix(one));

@@ -1,25 +1,25 @@
 import type { Clock } from '@tiered/core';
 import { LEAST_PIECE } from '../hierarchy/piece-memory.js';
 
-/** How long a client is waited for. */
+/** How long to wait for a client. */
 export interface PatienceOptions {
   readonly clock: Clock;
   /** See `GatewayLimits`. */
   readonly stallMs: number;
-  /** Ends the connection. */
+  /** Closes the connection. */
   readonly cutOff: () => void;
 }
 
-/** Waits for a client to take bytes, or to bring them. One that does nothing for a while is cut off. */
+/** Waits for a client to take bytes, or to send them. A client that is idle for a while is cut off. */
 export class Patience {
   readonly #options: PatienceOptions;
   readonly #ended = new AbortController();
   #isLookedAt = false;
   #isWatched = false;
   #isClosed = false;
-  /** Since when the client is waited for. Undefined: it is not. */
+  /** Since when the client has been waited for. Undefined: it is not. */
   #waitsSince: number | undefined;
-  /** For how long it has been waited for, and how many bytes it has moved in that time. */
+  /** How long it has been waited for, and how many bytes it has moved in that time. */
   #waitedMs = 0;
   #moved = 0;
 
@@ -27,7 +27,7 @@ export class Patience {
     this.#options = options;
   }
 
-  /** Waits for what the client does. */
+  /** Waits for the client's next step. */
   async wait<T>(work: Promise<T>): Promise<T> {
     const { clock } = this.#options;
     const since = clock.now();
@@ -41,19 +41,21 @@ export class Patience {
     }
   }
 
-  /** The client has moved bytes. Few count together: a client that moves some now and then gets nowhere. */
+  /**
+   * Counts bytes that the client has moved. Small amounts add up: trickling bytes does not reset the time.
+   */
   count(bytes: number): void {
     this.#moved += bytes;
     if (this.#moved >= LEAST_PIECE) this.#moved = this.#waitedMs = 0;
   }
 
-  /** The client is not waited for any more. */
+  /** Stops waiting for the client. */
   close(): void {
     this.#isClosed = true;
     if (this.#isWatched) this.#ended.abort(new Error('The client is not waited for any more.'));
   }
 
-  /** Most bytes are with the kernel at once. A timer for each answer would cost as much as a small one. */
+  /** Most bytes are in the kernel at once. A timer per answer would cost as much as a small answer. */
   async #watchIfSlow(): Promise<void> {
     if (this.#isLookedAt || this.#isWatched) return;
     this.#isLookedAt = true;

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { PeerFigures } from './options.js';
 
-/** Adds what came of asking the peers of each bucket. Peers that are gone are left out. */
+/** Adds the results of reads from the peers of each bucket. Peers that are gone are left out. */
 export function observePeers(
   buckets: ReadonlyMap<string, () => readonly PeerFigures[]>,
   registry: Registry,

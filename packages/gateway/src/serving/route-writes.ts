@@ -8,7 +8,7 @@ import { deleteObject, deleteObjects, putObject } from '../writes/objects.js';
 import type { Understood } from './exchange.js';
 
 /**
- * What writes are told where none are taken. Every client knows 403 `AccessDenied` as an error of
+ * The answer to writes where none are allowed. Every client knows 403 `AccessDenied` as an error of
  * permissions, and few know 405.
  */
 const READ_ONLY = 'This endpoint only reads. Write to the source of the bucket instead.';
@@ -23,17 +23,17 @@ const HANDLERS: Readonly<Record<WriteOperation, (call: WriteCall) => Promise<Ans
   AbortMultipartUpload: abortUpload,
 };
 
-/** What writes are for. */
+/** What writes are routed with. */
 export interface WriteRouteParts extends Pick<WriteCall, 'pieces' | 'signal'> {
   readonly writes: ReadonlyMap<string, HierarchyWrites>;
-  /** Whether anybody may write, who reaches this endpoint. */
+  /** Whether anyone who reaches this endpoint may write. */
   readonly isAnonymous: boolean;
   readonly understood: (what: Understood) => void;
 }
 
 /**
- * Does what an authorized request asks for that does not only read.
- * @throws S3Error For what is refused.
+ * Carries out an authorized request that does more than read.
+ * @throws S3Error For a request that is refused.
  */
 export async function routeWrite(target: S3Target, parts: WriteRouteParts): Promise<Answer> {
   const { writes, isAnonymous, understood, pieces, signal } = parts;
@@ -41,7 +41,7 @@ export async function routeWrite(target: S3Target, parts: WriteRouteParts): Prom
   if (writes.size === 0) throw accessDenied(READ_ONLY);
   const storage = writes.get(bucket);
   if (storage === undefined) throw bucket === '' ? noSuchBucket(bucket) : accessDenied(READ_ONLY);
-  // A browser sends it with what a page of the Web has asked for.
+  // A browser sends this header with the requests of a web page.
   if (isAnonymous && headers.origin !== undefined)
     throw accessDenied('Without credentials, this endpoint takes no writes of pages of the Web.');
   const request = asRequest(target, WRITE_OPERATIONS);

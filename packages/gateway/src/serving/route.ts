@@ -24,22 +24,22 @@ import type { Outcome, Understood } from './exchange.js';
 import { isLoopback, type GatewayLimits } from './options.js';
 import { routeWrite } from './route-writes.js';
 
-/** What the gateway says its region is. It accepts signatures for any. */
+/** The region that the gateway reports. It accepts signatures for any. */
 const REGION = 'us-east-1';
 
 const PAGE_SIZE = 1000;
 
-/** What requests are for. */
+/** What requests are routed with. */
 export interface RouteParts {
   readonly buckets: ReadonlyMap<string, HierarchyStorage>;
-  /** Of buckets that take writes. */
+  /** By bucket, for buckets that take writes. */
   readonly writes: ReadonlyMap<string, HierarchyWrites>;
-  /** Undefined: anybody may read. */
+  /** Undefined: anyone may read. */
   readonly credentials: S3Credentials | undefined;
   readonly limits: Pick<GatewayLimits, 'batchItems' | 'batchBytes'>;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Reads the body of the request, of so many bytes at most. */
+  /** Reads the body of the request, up to this many bytes. */
   readonly body: (most: number) => Promise<Uint8Array>;
   /** Begins to read the body of a write. */
   readonly pieces: () => AsyncIterable<Uint8Array>;
@@ -48,8 +48,8 @@ export interface RouteParts {
 }
 
 /**
- * Finds out what a request asks for, and whether it may, and does it.
- * @throws S3Error For what is refused.
+ * Finds out the operation of a request and whether it is allowed, and carries it out.
+ * @throws S3Error For a request that is refused.
  */
 export async function route(message: IncomingMessage, parts: RouteParts): Promise<Outcome> {
   const { buckets, understood } = parts;
@@ -75,13 +75,13 @@ async function authorize(target: S3Target, { credentials, now }: RouteParts): Pr
     await checkSignature(target, { credentials, region: undefined, now });
     return;
   }
-  // A page of the Web could have its own name lead here, and read with the rights of who looks at it.
+  // A web page could point its own host name here, and read with the rights of its viewer.
   const host = nameOfHost(target.headers.host ?? '');
   if (!isLoopback(host) && !host.endsWith('.localhost'))
     throw accessDenied('Without credentials, this endpoint is for the host names 127.0.0.1 and localhost.');
 }
 
-/** GetBatch of AIStore. No operation of S3 gives many objects. */
+/** AIStore's GetBatch. S3 has no operation that returns many objects. */
 async function getBatch(
   batch: BatchTarget,
   target: S3Target,
@@ -135,7 +135,7 @@ function withBytes(
   return { answer, body: storage.open(object, { range, signal, onlyIfCached: isOnlyIfCached(request) }) };
 }
 
-/** Without chunks, an answer that breaks off after an entry would look whole. */
+/** Without chunks, an answer that breaks off after an entry would look complete. */
 function needsChunks(): S3Error {
   return new S3Error(505, 'NotImplemented', 'A batch is sent in chunks. Ask for it with HTTP/1.1.');
 }

@@ -30,14 +30,14 @@ export class Sender {
     this.#patience = new Patience({ clock, stallMs, cutOff: () => response.destroy() });
   }
 
-  /** Bytes that were sent. */
+  /** Bytes sent so far. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /**
-   * Sends bytes, in slices, each of which a client has to take in time. The last ones of an answer end it:
-   * that costs no call of its own.
+   * Sends bytes in slices. A client has to take each slice in time. The last bytes also end the answer, which
+   * saves a call.
    */
   async send(bytes: Uint8Array, isLast = false): Promise<void> {
     const { response } = this.#parts;
@@ -50,12 +50,12 @@ export class Sender {
     }
   }
 
-  /** Ends the answer if that has not happened, and waits until all of it is sent. */
+  /** Ends the answer unless it has ended, and waits until all of it is sent. */
   async end(): Promise<void> {
     if (!this.#isEnded) await this.#take((done) => this.#parts.response.end(done));
   }
 
-  /** Nothing is sent any more. */
+  /** Stops sending. */
   close(): void {
     this.#patience.close();
   }

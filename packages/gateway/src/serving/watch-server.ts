@@ -3,7 +3,7 @@ import { sameText } from '../protocol/same-text.js';
 import { boundConnections } from './connections.js';
 import { listening } from './listening.js';
 
-/** What the port for those who watch tells. */
+/** What the metrics port serves. */
 export interface WatchServerParts {
   readonly host: string;
   readonly port: number;
@@ -14,13 +14,13 @@ export interface WatchServerParts {
   readonly isReady: () => boolean;
 }
 
-/** Those who watch ask for little, and are few. */
+/** Monitoring clients ask for little, and are few. */
 const MOST_CONNECTIONS = 32;
 const TIMEOUT_MS = 5_000;
 
 /**
- * `/healthz`, `/readyz` and `/metrics`, on a port of their own. On the port of the gateway each path belongs
- * to a bucket, and a probe has to be answered when that port has no connection left.
+ * `/healthz`, `/readyz` and `/metrics`, on a port of their own. On the gateway's port each path belongs to a
+ * bucket, and a probe has to be answered even when that port has no connection left.
  */
 export class WatchServer {
   readonly #parts: WatchServerParts;

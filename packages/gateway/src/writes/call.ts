@@ -14,10 +14,10 @@ export interface WriteCall {
   readonly signal: AbortSignal;
 }
 
-/** Bytes of a body that is XML: 1000 keys of the longest, or 10,000 parts with their checksums. */
+/** Most bytes of an XML body: 1000 keys of the longest, or 10,000 parts with their checksums. */
 const MOST_XML = 2 * 1024 * 1024;
 
-/** The body of a request, whose bytes nobody has asked for yet. */
+/** The body of a request, before its bytes have been asked for. */
 export function bodyOf({ request: { headers }, pieces }: WriteCall): ReceivedBody {
   return new ReceivedBody(
     {
@@ -28,7 +28,7 @@ export function bodyOf({ request: { headers }, pieces }: WriteCall): ReceivedBod
 }
 
 /**
- * Reads a body that is XML, and checks it.
+ * Reads and checks an XML body.
  * @throws S3Error 400 `EntityTooLarge`.
  */
 export async function xmlOf(

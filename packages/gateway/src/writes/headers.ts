@@ -3,13 +3,13 @@ import { missingLength } from '../protocol/received-body.js';
 import { notImplemented } from '../protocol/s3-error.js';
 
 /**
- * Headers of writes that ask for more than bytes under a key. What they ask for could not be kept, and must
- * not be left out in silence.
+ * Headers of writes that ask for more than bytes under a key. The storage could not honour them, so they must
+ * not be ignored silently.
  */
 const UNKNOWN =
   /^x-amz-(grant-|tagging|server-side-encryption|object-lock|website-redirect|write-offset)|^if-match$/;
 
-/** Headers that are known with these values, which change nothing. */
+/** Headers that are accepted with these values, which change nothing. */
 const KNOWN: Readonly<Record<string, readonly string[]>> = {
   'x-amz-acl': ['private', 'bucket-owner-full-control'],
   'x-amz-storage-class': ['STANDARD'],
@@ -17,8 +17,8 @@ const KNOWN: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Looks at the headers of a write.
- * @throws S3Error 501 `NotImplemented` for what cannot be kept.
+ * Checks the headers of a write.
+ * @throws S3Error 501 `NotImplemented` for a header that cannot be honoured.
  */
 export function assertPlain(headers: IncomingHttpHeaders): void {
   for (const [name, value] of Object.entries(headers)) {
@@ -28,7 +28,7 @@ export function assertPlain(headers: IncomingHttpHeaders): void {
 }
 
 /**
- * Looks at the length of what is to be stored.
+ * Checks the length of what is to be stored.
  * @throws S3Error 411 `MissingContentLength`.
  */
 export function assertLength(headers: IncomingHttpHeaders): void {

@@ -35,7 +35,7 @@ export async function completeUpload(call: WriteCall): Promise<Answer> {
   const { bucket, key, headers, canonicalPath } = request;
   storage.innerOf(key);
   assertPlain(headers);
-  // Servers may ignore it where parts are put together.
+  // Servers may ignore it when parts are put together.
   if (headers['if-none-match'] !== undefined) throw notImplemented('conditions of uploads in parts');
   const { xml } = await xmlOf(call);
   const parts = parseXml(xml, 'CompleteMultipartUpload')

@@ -28,10 +28,10 @@ export async function deleteObject({ request, storage, signal }: WriteCall): Pro
 
 const MAX_KEYS = 1000;
 
-/** DeleteObjects. What cannot be deleted is an error of its own. */
+/** DeleteObjects. Each object that cannot be deleted becomes an error of its own. */
 export async function deleteObjects(call: WriteCall): Promise<Answer> {
   const { xml, body } = await xmlOf(call);
-  // Pages of the Web cannot send these headers without being asked for permission.
+  // Web pages cannot send these headers without being asked for permission.
   if (call.request.headers['content-md5'] === undefined && body.checksums.size === 0)
     throw new S3Error(400, 'InvalidRequest', 'Missing required header for this request: Content-MD5');
   const root = parseXml(xml, 'Delete');

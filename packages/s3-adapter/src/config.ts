@@ -90,7 +90,7 @@ export interface S3FileOptions extends Omit<
   readonly proxy?: string | undefined;
 }
 
-/** `driver: s3`: a bucket, written only if it is a tier. */
+/** `driver: s3`: a bucket. It is written only if it is a tier. */
 export const driverFactory: DriverFactory<S3FileOptions> = {
   schema,
   create: ({ anonymous, proxy, ...options }, { role, clock }) =>

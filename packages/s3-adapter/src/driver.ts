@@ -36,16 +36,16 @@ interface Opened {
 }
 
 /**
- * Reads and writes objects of a bucket of AWS S3, or of any service that speaks its protocol, as a source or
+ * Reads and writes objects in a bucket of AWS S3, or of any service that speaks its protocol, as a source or
  * as a tier.
  *
- * A read is of one version of its object: the one that was asked for, else that of the first answer;
- * `version` is the ETag. A request that breaks is repeated, with pauses and up to a deadline, and goes on
- * from the byte where it broke. A `RetryDriver` around this driver would multiply the attempts. `open` sends
- * nothing: the first operation shows whether bucket and credentials are right. An abort closes the connection
- * of its request, unless the request publishes or deletes.
+ * A read is of one version of its object: the requested one, or else that of the first answer. `version` is
+ * the ETag. A request that breaks is retried, with pauses and up to a deadline, and resumes at the byte where
+ * it broke. A `RetryDriver` around this driver would multiply the attempts. `open` sends nothing: the first
+ * operation shows whether the bucket and the credentials are right. An abort closes the connection of its
+ * request, unless the request publishes or deletes.
  *
- * Errors are `TieredError` with an `S3ResponseError` as their cause. They are not retryable, because the
+ * Errors are `TieredError`s with an `S3ResponseError` as their cause. They are not retryable, because the
  * driver has retried already.
  *
  * - `TIERED_NOT_FOUND`: The object is missing.
@@ -53,7 +53,7 @@ interface Opened {
  * - `TIERED_PERMISSION`: Access was refused.
  * - `TIERED_CONFIG_INVALID`: The region is wrong.
  * - `TIERED_SOURCE_CHANGED`: The object was replaced.
- * - `TIERED_EXISTS`: The object is there although it must not be.
+ * - `TIERED_EXISTS`: The object exists although it must not.
  * - `TIERED_DATA_CORRUPT`: Answers stay wrong.
  * - `TIERED_DEADLINE`: Attempts made no progress up to the deadline.
  * - `TIERED_KEY_INVALID`: The key has more than 1024 bytes.
@@ -78,12 +78,12 @@ export class S3Driver extends BaseDriver implements MultipartWrites {
     this.#endpoint = endpoint;
   }
 
-  /** Connections that are open now, without those through a proxy. */
+  /** Open connections, without those through a proxy. */
   get openConnections(): number {
     return this.#opened?.client.openConnections ?? 0;
   }
 
-  /** Requests that may be under way at the same time now. Falls when the server asks to slow down. */
+  /** The current limit on concurrent requests. It falls when the server asks to slow down. */
   get concurrency(): number {
     return this.#opened?.client.concurrency ?? this.#options.concurrency;
   }
@@ -121,8 +121,8 @@ export class S3Driver extends BaseDriver implements MultipartWrites {
   }
 
   /**
-   * Costs a request for each 1000 objects, and up to `listConcurrency` + 1 more for listing ranges of keys at
-   * the same time. Objects whose keys the SDK cannot represent (empty below the prefix, or with NUL) are left
+   * Costs a request per 1000 objects, and up to `listConcurrency` + 1 more to list ranges of keys
+   * concurrently. Objects whose keys the SDK cannot represent (empty below the prefix, or with NUL) are left
    * out.
    */
   protected override async *listObjects({
@@ -141,7 +141,7 @@ export class S3Driver extends BaseDriver implements MultipartWrites {
     }
   }
 
-  /** As `readRangeInto`. Takes memory only once the server has told the size. */
+  /** Like `readRangeInto`. Allocates memory only after the server has reported the size. */
   protected async readRange(key: string, options: ReadOptions): Promise<Uint8Array> {
     let target = memoryFor(0);
     const memory = (bytes: number) => (target = memoryFor(bytes, key));
@@ -150,10 +150,10 @@ export class S3Driver extends BaseDriver implements MultipartWrites {
   }
 
   /**
-   * Costs one GET for each `chunk`. An empty target costs no request, and nothing is checked then.
+   * Costs one GET per `chunk`. An empty target costs no request, and nothing is checked then.
    *
    * A read of up to `chunk` from the beginning asks for the whole object, without a range, as long as the
-   * read before was of a whole object. Only then do servers send a checksum (`x-amz-checksum-*`), and it is
+   * previous read was of a whole object. Only then do servers send a checksum (`x-amz-checksum-*`). It is
    * verified unless it is a checksum of parts. An object that turns out to be longer costs its connection.
    */
   protected override readRangeInto(
@@ -165,12 +165,12 @@ export class S3Driver extends BaseDriver implements MultipartWrites {
   }
 
   /**
-   * Makes a `readInto` for each range, except at an endpoint that gives many objects in one answer. That is
-   * the gateway of tiered. It says so in a header of each answer (`x-tiered-batch`), and no other server is
-   * asked. There, up to 256 ranges of up to 1 MiB each cost one request, and 16 MiB of them at most. What
-   * such an answer does not give exactly as it was asked for is read singly: objects that are missing, of
-   * another version or too short for the target, and all that was not there when the answer broke off. So
-   * outcomes are those of single reads. An abort closes the connections.
+   * Makes a `readInto` for each range, except at an endpoint that returns many objects in one answer. That is
+   * the gateway of tiered, which says so in a header of each answer (`x-tiered-batch`). No other server is
+   * asked. There, up to 256 ranges of up to 1 MiB each cost one request, with 16 MiB at most. Everything that
+   * such an answer does not return exactly as requested is read singly: objects that are missing, of another
+   * version or too short for the target, and the rest after an answer broke off. So outcomes are those of
+   * single reads. An abort closes the connections.
    */
   override async readMany(
     requests: readonly ReadRequest[],
@@ -191,13 +191,13 @@ export class S3Driver extends BaseDriver implements MultipartWrites {
   }
 
   /**
-   * Follows the contract. Up to twice `chunk` the write is one PUT, which takes the object's memory.
-   * Above, it is a multipart upload, which takes the memory of 5 parts, and is aborted if anything goes
-   * wrong. If the last answer is lost, the object may be there although this rejects. An abort waits for the
+   * Follows the contract. A write of up to twice `chunk` is one PUT, which takes the object's memory. A
+   * larger one is a multipart upload, which takes the memory of 5 parts and is aborted if anything goes
+   * wrong. If the last answer is lost, the object may exist although this rejects. An abort waits for the
    * answer to a request that publishes: the write succeeds if that request does.
    *
-   * `ifAbsent` is sent as If-None-Match, always in one PUT, because not every server looks at it where parts
-   * are put together. It is `TIERED_UNSUPPORTED` for more than 64 MiB, and where the server answers 501, as
+   * `ifAbsent` is sent as If-None-Match, always in one PUT, because not every server honours it when parts
+   * are put together. It is `TIERED_UNSUPPORTED` for more than 64 MiB, and if the server answers 501, as
    * Swift does. A server that silently ignores the header replaces objects. It costs a HEAD before an object
    * of more than twice `chunk`, and after a lost answer.
    */
@@ -205,7 +205,9 @@ export class S3Driver extends BaseDriver implements MultipartWrites {
     return this.guarded('write', key, options, () => this.#write(key, data, options));
   }
 
-  /** Costs one request. An abort waits for its answer: the upload could not be aborted without its id. */
+  /**
+   * Costs one request. An abort waits for its answer, since the upload could not be aborted without its id.
+   */
   createUpload(key: string, options: OperationOptions): Promise<string> {
     return this.guarded('write', key, options, () =>
       beginUpload(this.#running.client, { key: this.#objectKey(key), signal: options.signal }),
@@ -244,14 +246,14 @@ export class S3Driver extends BaseDriver implements MultipartWrites {
   }
 
   /**
-   * Objects that are deleted in one turn of the event loop go in one request for up to 1000. An abort waits
+   * Objects that are deleted in one turn of the event loop share one request for up to 1000. An abort waits
    * for the answer to a request that was sent: nothing is deleted after this has settled.
    */
   protected override async deleteObject(key: string, { signal }: OperationOptions): Promise<void> {
     await this.#running.deletes.delete(this.#objectKey(key), signal);
   }
 
-  /** What is no failure of a request passes as it is. */
+  /** An error that is no failure of a request is returned unchanged. */
   protected override explained(error: unknown, operation: Operation, key = ''): unknown {
     const { bucket } = this.#options;
     const objectKey = key === '' ? '' : this.#objectKey(key);

@@ -13,24 +13,24 @@ interface S3ResponseErrorDetails {
 }
 
 /**
- * How the last request of an operation failed: the `cause` of the driver's errors. Holds no credentials, no
- * headers and none of the server's own text, because servers repeat in it what they were sent.
+ * How the last request of an operation failed: the `cause` of the driver's errors. It holds no credentials,
+ * no headers and none of the server's own text, because servers repeat their input in it.
  */
 export class S3ResponseError extends Error {
   override readonly name = 'S3ResponseError';
   readonly bucket: string;
-  /** The key as S3 has it, the driver's prefix included; empty for requests about the bucket. */
+  /** The key in S3, including the driver's prefix. Empty for requests about the bucket. */
   readonly key: string;
-  /** HTTP status; undefined if there was no answer. */
+  /** HTTP status. Undefined if there was no answer. */
   readonly status: number | undefined;
-  /** The code of S3, such as `SlowDown`, or that of the connection, such as `ECONNRESET`. */
+  /** The error code of S3, such as `SlowDown`, or of the connection, such as `ECONNRESET`. */
   readonly code: string;
-  /** The id by which the server's owner can find the request. */
+  /** The id with which the server's owner can find the request. */
   readonly requestId: string | undefined;
-  /** Requests that were made, repeated ones included. */
+  /** Requests made, including retries. */
   readonly attempts: number;
 
-  /** @param details What is known of the answer. */
+  /** @param details What is known about the answer. */
   constructor(details: S3ResponseErrorDetails) {
     const { bucket, key, status, code, requestId, attempts } = details;
     const facts = [
@@ -58,19 +58,20 @@ export interface Place {
   readonly bucket: string;
   /** The key as the driver's caller knows it. */
   readonly key: string;
-  /** The key as S3 has it. */
+  /** The key in S3. */
   readonly objectKey: string;
 }
 
 /**
- * Translates a failure into an error of the SDK. Errors that are not failures of a request pass as they are.
+ * Translates a failure into an error of the SDK. Errors that are not failures of a request are returned
+ * unchanged.
  */
 export function explained(error: unknown, { driver, operation, bucket, key, objectKey }: Place): unknown {
   if (!(error instanceof Failure)) return error;
   const { means, advice, status, code, requestId } = error.details;
   const { attempts, gaveUp } = error;
   const cause = new S3ResponseError({ bucket, key: objectKey, status, code, requestId, attempts });
-  // Worded by core, so that all sources use the same words.
+  // Core words this message, so that it is the same for all sources.
   if (means === 'TIERED_SOURCE_CHANGED') return versionChanged(driver, operation, key, { cause, attempts });
   const object = key === '' ? '' : ` of ${JSON.stringify(key)}`;
   const answer = `${status === undefined ? '' : `HTTP ${status} `}${code}`;

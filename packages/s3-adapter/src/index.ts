@@ -1,4 +1,4 @@
-/** A bucket of anything that speaks S3, as source or tier. @module */
+/** A bucket on any S3-compatible service, as a source or tier. @module */
 export { type CredentialsSource, type S3Credentials } from './http/credentials.js';
 export { S3Driver } from './driver.js';
 export { S3ResponseError } from './errors.js';

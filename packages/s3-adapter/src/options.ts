@@ -13,14 +13,14 @@ import type { CredentialsSource } from './http/credentials.js';
 export interface S3DriverOptions {
   readonly bucket: string;
   /**
-   * Put before every key in the bucket, such as `imagenet/`; ends with `/`. Objects elsewhere are never seen
+   * Prefix of every key in the bucket, such as `imagenet/`; ends with `/`. Objects elsewhere are never seen
    * or touched. Default: none.
    */
   readonly prefix?: string | undefined;
   /** The region of the bucket. Default: `AWS_REGION`, else `AWS_DEFAULT_REGION`, else `us-east-1`. */
   readonly region?: string | undefined;
   /**
-   * URL of the server. Default: `AWS_ENDPOINT_URL_S3`, else `AWS_ENDPOINT_URL`, else that of AWS in the
+   * URL of the server. Default: `AWS_ENDPOINT_URL_S3`, else `AWS_ENDPOINT_URL`, else AWS's endpoint in the
    * region.
    */
   readonly endpoint?: string | undefined;
@@ -33,12 +33,12 @@ export interface S3DriverOptions {
   /**
    * The credentials to sign requests with: the credentials themselves, a function that gets them, or
    * `'anonymous'` for public buckets. The function is called again from 5 minutes before the credentials
-   * expire, while the present ones still serve, and when the server says that they have expired. It is waited
-   * for up to `deadlineMs`.
+   * expire, while the present ones are still used, and when the server says that they have expired. Requests
+   * wait for it for up to `deadlineMs`.
    *
-   * Default: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; else what
-   * `@aws-sdk/credential-providers`, if it is installed, finds in the shared configuration, SSO, web
-   * identity, container and instance roles.
+   * Default: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; else the credentials that
+   * `@aws-sdk/credential-providers`, if installed, finds in the shared configuration, SSO, web identity,
+   * container and instance roles.
    */
   readonly credentials?: CredentialsSource | undefined;
   /**
@@ -59,35 +59,35 @@ export interface S3DriverOptions {
    */
   readonly proxy?: 'environment' | 'none' | URL | undefined;
   /**
-   * Requests under way at the same time, each on a connection of its own; at least 1. How many are used
-   * adapts to the server: half as many after a 503 or 429, and one more after as many successes. Default: 64,
-   * which fills 10 Gbit/s with objects of 100 KB.
+   * Concurrent requests, each on a connection of its own; at least 1. The number in use adapts to the server:
+   * half as many after a 503 or 429, and one more after as many successes. Default: 64, which fills 10 Gbit/s
+   * with objects of 100 KB.
    */
   readonly concurrency?: number | undefined;
   /**
    * Bytes of one request, at least 5 MiB because S3 requires that of the parts of an upload. Longer reads are
-   * split into parts that are fetched at the same time; writes of more than twice as much are multipart
-   * uploads. Default: 8 MiB, at which the overhead of a request hardly counts.
+   * split into parts that are fetched concurrently. Writes of more than twice as much are multipart uploads.
+   * Default: 8 MiB, at which the overhead of a request hardly counts.
    */
   readonly chunk?: ByteSize | undefined;
   /**
    * How `readMany` asks a gateway of tiered for ranges. `offered`: together, if the endpoint has said that it
-   * gives many in one answer. What it does not give is read singly, so that outcomes are those of single
-   * reads. `only`: always together, up to 1 MiB each, and each with a checksum of the gateway, which is
-   * verified. What it does not give is an error, and nothing is repeated: for peers, beside whom there is
-   * somebody else to ask. Default: `offered`.
+   * returns many in one answer. Reads that it does not answer are made singly, so that outcomes are those of
+   * single reads. `only`: always together, up to 1 MiB each, and each with a checksum of the gateway, which
+   * is verified. A read that the gateway does not answer is an error, and nothing is retried. This is for
+   * peers, since the caller has another place to read from. Default: `offered`.
    */
   readonly batches?: 'offered' | 'only' | undefined;
-  /** Ranges of keys that are listed at the same time, at least 1. Default: 8. */
+  /** Ranges of keys that are listed concurrently, at least 1. Default: 8. */
   readonly listConcurrency?: number | undefined;
   /**
-   * Most attempts at a request, at least 1. Counted anew whenever bytes have come. Default: as many as the
-   * deadline has room for. As long as the server has never answered and `deadlineMs` was not given, it is 8,
-   * with about 6 s of pauses, because then most likely the endpoint is wrong.
+   * Most attempts at a request, at least 1. Counted from zero again whenever bytes have arrived. Default: as
+   * many as the deadline allows. While the server has never answered and `deadlineMs` was not given, it is 8,
+   * with about 6 s of pauses, because then the endpoint is most likely wrong.
    */
   readonly attempts?: number | undefined;
   /**
-   * Milliseconds without progress after which an operation gives up. Waiting for a free connection does not
+   * Milliseconds without progress after which an operation gives up. The wait for a free connection does not
    * count. Bytes are progress for as long as they take at `leastBytesPerSecond`. Default: 60,000, longer than
    * any throttling that passes by itself. 600,000 survives an outage of ten minutes.
    */
@@ -98,10 +98,10 @@ export interface S3DriverOptions {
    */
   readonly timeoutMs?: number | undefined;
   /**
-   * Bytes per second that the body of an answer must bring on average, at least 1. Without this bound a
-   * server that sends a byte now and then would hold a read forever. The answer to one request takes at most
-   * `timeoutMs` plus the time of its bytes at this rate. Default: 8192, which 64 connections reach together
-   * on a line of 4 Mbit/s.
+   * Lowest average rate of an answer's body in bytes per second, at least 1. Without this limit a server that
+   * sends a byte now and then would hold a read forever. The answer to one request takes at most `timeoutMs`
+   * plus the time of its bytes at this rate. Default: 8192, which 64 connections reach together on a line of
+   * 4 Mbit/s.
    */
   readonly leastBytesPerSecond?: ByteSize | undefined;
   /**
@@ -125,14 +125,14 @@ export type CheckedS3Options = Required<
     /** Bytes. */
     readonly chunk: number;
     readonly leastBytesPerSecond: number;
-    /** Attempts as long as the server has never answered. */
+    /** Most attempts while the server has never answered. */
     readonly firstAttempts: number;
   };
 
 /** Attempts at a server that has never answered. */
 const FIRST_ATTEMPTS = 8;
 
-/** Stands in messages for a value that may be secret. */
+/** Replaces a value that may be secret in messages. */
 const NOT_SHOWN = 'something else (not shown: it may be secret)';
 
 const MIN_PART_BYTES = 5 * 2 ** 20;

@@ -12,8 +12,8 @@ export interface Answer {
 }
 
 /**
- * Most bytes of an answer that lists 1000 keys: each key has up to 1024 bytes, up to six times as many where
- * it is escaped, and its metadata.
+ * Most bytes of an answer that lists 1000 keys: each key has up to 1024 bytes, up to six times as many if
+ * escaped, and its metadata.
  */
 export const LARGEST_LIST_BYTES = 8 * 2 ** 20;
 
@@ -60,12 +60,12 @@ const BY_STATUS: Readonly<Record<number, Meaning>> = {
 };
 
 /**
- * The header because of which a request may be refused: for another version of its object, or for any object.
+ * The header that may make a server refuse a request: for another version of its object, or for any object.
  */
 export type Condition = 'if-match' | 'if-none-match';
 
 /**
- * What 412 means. Some servers also send it for requests that they do not understand, without a condition.
+ * Meaning of 412. Some servers also send it for requests that they do not understand, without a condition.
  */
 const REFUSED: Readonly<Record<Condition, Meaning>> = {
   'if-match': { means: 'TIERED_SOURCE_CHANGED', advice: '' },
@@ -83,11 +83,11 @@ const PASSING_CODES = new Set([
   'RequestTimeout',
   'InternalError',
   'ServiceUnavailable',
-  // Another write of the object is under way; once that has ended, the server can decide.
+  // Another write of the object is in flight. Once it has ended, the server can decide.
   'ConditionalRequestConflict',
 ]);
 
-/** The failure that an unsuccessful answer means, for a request with this condition. */
+/** The failure that an unsuccessful answer stands for, for a request with this condition. */
 export function failureOf({ status, headers, body }: Answer, condition: Condition | undefined): Failure {
   const xml = errorIn(body);
   const code = xml.code ?? `HTTP_${status}`;
@@ -102,7 +102,7 @@ export function failureOf({ status, headers, body }: Answer, condition: Conditio
   const advice = PASSING_STATUS.has(status)
     ? 'the server could not serve the request; try later, or with less concurrency'
     : 'the server refused the request; check endpoint, region and path style';
-  // The status of the answer to a completed upload was sent before its outcome was known.
+  // The status of the answer to a completed upload is sent before its outcome is known.
   const isRefused = condition !== undefined && (status === 412 || code === 'PreconditionFailed');
   if (isRefused) return new Failure({ ...common, status: 412, ...REFUSED[condition] });
   const byStatus = status === 501 && condition === 'if-none-match' ? NO_CONDITIONS : BY_STATUS[status];
@@ -115,25 +115,23 @@ export function failureOf({ status, headers, body }: Answer, condition: Conditio
   });
 }
 
-/** A header's value; the first one if it was sent more than once. */
+/** A header's value. The first one if it was sent more than once. */
 export function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** An ETag in the form that headers have. Listings may have another. */
+/** An ETag in the form used in headers. Listings may use another. */
 export function etagOf(text: string): string {
   return text.startsWith('"') || text.startsWith('W/') ? text : `"${text}"`;
 }
 
-/**
- * Whether an ETag can be used in If-Match. A server must refuse a weak one, even if it is the object's own.
- */
+/** Whether an ETag can be used in If-Match. A server must refuse a weak one, even the object's own. */
 export function isStrong(etag: string): boolean {
   return !etag.startsWith('W/');
 }
 
-/** The length that an answer announces; undefined if it does not. */
+/** The length that an answer announces. Undefined if it announces none. */
 export function lengthOf(headers: IncomingHttpHeaders): number | undefined {
   const text = headerOf(headers, 'content-length');
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
@@ -154,17 +152,17 @@ function errorIn(body: Buffer): ErrorText {
     const field = (name: string) => safe(found.get(name));
     return { code: field('Code'), requestId: field('RequestId'), region: field('Region') };
   } catch {
-    // A proxy's page, an empty body, or XML that was cut off. The status tells enough.
+    // A proxy's page, an empty body, or truncated XML. The status says enough.
     return {};
   }
 }
 
-/** Lets only names and numbers pass, and nothing else that a server may have put there. */
+/** Lets only names and numbers through, and nothing else that a server may have sent. */
 function safe(text: string | undefined): string | undefined {
   return text !== undefined && /^[\w.:-]{1,64}$/.test(text) ? text : undefined;
 }
 
-/** Seconds or a date. A date is compared with the server's own clock where that is known. */
+/** Seconds or a date. A date is compared with the server's own clock if that is known. */
 function retryAfterOf(text: string | undefined, serverTimeMs: number | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;

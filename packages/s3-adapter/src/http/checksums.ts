@@ -4,7 +4,7 @@ import { createCRC64 } from 'hash-wasm';
 import type { IncomingHttpHeaders } from 'node:http';
 import { headerOf } from './answers.js';
 
-/** Name of a checksum that S3 knows, as it ends the header `x-amz-checksum-*`. */
+/** Name of a checksum that S3 knows, as the suffix of the header `x-amz-checksum-*`. */
 type ChecksumAlgorithm = 'crc32' | 'crc32c' | 'crc64nvme' | 'sha1' | 'sha256';
 
 /** A checksum in base64, as headers carry it. */
@@ -15,7 +15,7 @@ const CRC64NVME = '9a6c9329ac4bc9b5';
 
 let loaded: Promise<ChecksumFunction> | undefined;
 
-/** Loads the function that computes checksums, and compiles what crc64nvme needs before the first use. */
+/** Loads the function that computes checksums, and compiles the code for crc64nvme before the first use. */
 function loadChecksums(): Promise<ChecksumFunction> {
   return (loaded ??= load());
 }
@@ -43,7 +43,7 @@ function base64(word: number): string {
   return bytes.toString('base64');
 }
 
-/** The checksums that can be verified, the cheapest first. */
+/** The checksums that can be verified, cheapest first. */
 const ALGORITHMS: readonly ChecksumAlgorithm[] = ['crc32c', 'crc32', 'crc64nvme', 'sha1', 'sha256'];
 
 /** The checksum of an object, from the headers of an answer. */
@@ -52,9 +52,9 @@ export interface Checksum {
   matches(bytes: Uint8Array): Promise<boolean>;
 }
 
-/** The checksum in an answer's headers; undefined if there is none of the whole object's bytes. */
+/** The checksum in an answer's headers. Undefined if there is none over the whole object's bytes. */
 export function checksumIn(headers: IncomingHttpHeaders): Checksum | undefined {
-  // A checksum of the checksums of parts, whose bounds are not known any more.
+  // A checksum of the checksums of parts, whose bounds are no longer known.
   if (headerOf(headers, 'x-amz-checksum-type') === 'COMPOSITE') return undefined;
   for (const algorithm of ALGORITHMS) {
     const value = headerOf(headers, `x-amz-checksum-${algorithm}`);

@@ -12,12 +12,12 @@ import type { CheckedS3Options } from '../options.js';
 import { withRetries, type Tries } from './retries.js';
 import { Signer } from './signer.js';
 
-/** A request, before it is signed. */
+/** A request before it is signed. */
 export interface S3Request {
   readonly method: Dispatcher.HttpMethod;
-  /** The key of the object; undefined for the bucket. */
+  /** The key of the object. Undefined for the bucket. */
   readonly key?: string | undefined;
-  /** Whether it is for many objects. Then it has no key. Default: false. */
+  /** Whether the request is for many objects. Then it has no key. Default: false. */
   readonly isBatch?: boolean | undefined;
   readonly query?: Readonly<Record<string, string>> | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -28,19 +28,19 @@ export interface S3Request {
    */
   readonly workMs?: number | undefined;
   /**
-   * Most bytes of an answer's body that has no sink. Default: enough for every answer that is not a listing.
+   * Most bytes of an answer's body without a sink. Default: enough for every answer that is not a listing.
    */
   readonly answerBytes?: number | undefined;
   /**
-   * Whether an abort waits for the answer once the request is sent, because otherwise it would be unknown
-   * whether it took effect. Default: false.
+   * Whether an abort waits for the answer once the request has been sent, because its effect would be unknown
+   * otherwise. Default: false.
    */
   readonly isAwaited?: boolean | undefined;
 }
 
 const EXPIRED = new Set(['ExpiredToken', 'ExpiredTokenException', 'TokenRefreshRequired']);
 
-/** Talks to the server: signs requests, repeats them, and bounds how many there are. */
+/** Talks to the server: signs requests, retries them, and limits how many are in flight. */
 export class S3Client {
   /** Attempts at a request that makes no progress. */
   readonly attempts: number;
@@ -81,27 +81,27 @@ export class S3Client {
     this.clock = clock;
   }
 
-  /** Connections that are open, as far as that is known; else 0. */
+  /** Open connections, or 0 if unknown. */
   get openConnections(): number {
     return this.#connection.open ?? 0;
   }
 
-  /** Requests that may be under way at once now. */
+  /** The current limit on concurrent requests. */
   get concurrency(): number {
     return this.#limiter.concurrency;
   }
 
-  /** Whether the server's last answer said that it gives many objects in one. */
+  /** Whether the server's last answer said that it returns many objects in one answer. */
   get offersBatches(): boolean {
     return this.#offersBatches;
   }
 
-  /** Makes a request, in as many attempts as it takes, and returns its whole answer. */
+  /** Makes a request, in as many attempts as needed, and returns its whole answer. */
   request(request: S3Request, signal: AbortSignal | undefined): Promise<Answer> {
     return this.retry(signal, () => this.send(request, undefined, signal));
   }
 
-  /** Makes attempts of the caller's own, each in its turn. */
+  /** Makes the caller's own attempts, each in its turn. */
   retry<T>(signal: AbortSignal | undefined, attempt: (tries: Tries) => Promise<T>): Promise<T> {
     const retries = {
       mostAttempts: () => (this.#hasAnswered ? this.attempts : this.#firstAttempts),
@@ -114,14 +114,14 @@ export class S3Client {
     return withRetries(retries, signal, attempt);
   }
 
-  /** As `retry`, with one attempt. */
+  /** Like `retry`, with one attempt. */
   once<T>(signal: AbortSignal | undefined, attempt: () => Promise<T>): Promise<T> {
     return this.#limiter.run(signal, attempt);
   }
 
   /**
    * Makes one attempt. If the clock or the credentials were wrong and can be corrected, the request is
-   * repeated at once, and only once.
+   * repeated at once, but only once.
    */
   async send(request: S3Request, sink: Sink | undefined, signal: AbortSignal | undefined): Promise<Answer> {
     const credentials = await this.#credentials.get(signal);
@@ -135,14 +135,14 @@ export class S3Client {
     }
   }
 
-  /** Ends every connection. */
+  /** Closes every connection. */
   close(): Promise<void> {
     return this.#connection.close();
   }
 
   #renews({ details }: Failure, { method }: S3Request, credentials: S3Credentials): boolean {
     const { code, status } = details;
-    // The answer to a HEAD has no body that would tell.
+    // The answer to a HEAD has no body that would say so.
     const hasExpired =
       EXPIRED.has(code) || (method === 'HEAD' && status === 400 && credentials.sessionToken !== undefined);
     return hasExpired && this.#credentials.discard(credentials);

@@ -12,33 +12,33 @@ export interface ConnectionOptions {
   readonly connections: number;
   /** Milliseconds for which a connection may be silent. */
   readonly silenceMs: number;
-  /** The lowest rate at which bodies of answers may come. */
+  /** The lowest acceptable rate of answer bodies. */
   readonly leastBytesPerSecond: number;
   readonly proxy: 'environment' | 'none' | URL;
   readonly clock: Clock;
 }
 
-/** A request as it is sent, with its path encoded. */
+/** A request in the form in which it is sent, with its path encoded. */
 export interface WireRequest {
   readonly method: Dispatcher.HttpMethod;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | undefined;
-  /** Milliseconds for which the server may work before it answers, beyond the silence that is allowed. */
+  /** Milliseconds for which the server may work before it answers, beyond the allowed silence. */
   readonly workMs: number;
-  /** Most bytes of an answer's body that has no sink. */
+  /** Most bytes of an answer's body without a sink. */
   readonly answerBytes: number;
 }
 
 /**
- * A connection that is idle for this long is closed, unless the server wants that sooner: AWS closes after
+ * A connection that is idle for this long is closed, or earlier if the server wants that. AWS closes after
  * some 20 s.
  */
 const IDLE_MS = 10_000;
-/** An upload may take the time that it needs at this speed, beyond the silence that is allowed. */
+/** An upload may take as long as it needs at this speed, beyond the allowed silence. */
 const SLOWEST_UPLOAD_BYTES_PER_MS = 64;
 const CONDITIONS: readonly Condition[] = ['if-match', 'if-none-match'];
-/** The first variable of each pair that is set counts, as in undici. */
+/** The first variable of each pair that is set takes effect, as in undici. */
 const PROXY_VARIABLES = [
   ['http_proxy', 'HTTP_PROXY'],
   ['https_proxy', 'HTTPS_PROXY'],
@@ -59,12 +59,12 @@ export class Connection {
     this.#dispatcher = dispatcherFor(origin, options);
   }
 
-  /** Connections that are open; undefined if a proxy holds them. */
+  /** Open connections. Undefined if a proxy holds them. */
   get open(): number | undefined {
     return this.#dispatcher instanceof Pool ? this.#dispatcher.stats.connected : undefined;
   }
 
-  /** Sends a request. The answer's body goes to the sink, or is collected if there is none. */
+  /** Sends a request. The answer's body goes to the sink, or is collected without one. */
   send(
     { method, path, headers, body, workMs, answerBytes }: WireRequest,
     sink: Sink | undefined,
@@ -81,7 +81,7 @@ export class Connection {
         method,
         headers: { ...headers },
         body: body ?? null,
-        // The caller decides about repeating. Here it means that the request need not wait for others on its
+        // The caller decides about retries. Here it means that the request need not wait for others on its
         // connection.
         idempotent: true,
         // Otherwise undici closes the connection after every HEAD, because some servers send a body with it.
@@ -124,7 +124,9 @@ function hasProxyVariable(): boolean {
   return set.length > 0;
 }
 
-/** Checks a proxy before undici does, whose errors contain the whole URL and with it the password. */
+/**
+ * Checks a proxy before undici does, because undici's errors contain the whole URL, including the password.
+ */
 function assertProxy(field: string, text: string): void {
   const wrong = problemOfProxy(text);
   if (wrong !== undefined)
@@ -154,8 +156,8 @@ type LookupCallback = (
 ) => void;
 
 /**
- * Resolves a host so that each connection begins with the next of its addresses: S3 has many, each with its
- * own limit.
+ * Resolves a host so that each connection starts with the next of its addresses. S3 has many, each with a
+ * limit of its own.
  */
 function spreadingLookup() {
   let turn = 0;

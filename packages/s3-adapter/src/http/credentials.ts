@@ -9,11 +9,11 @@ export interface S3Credentials {
   readonly secretAccessKey: string;
   /** Only temporary credentials have one. */
   readonly sessionToken?: string | undefined;
-  /** When the credentials expire. They are renewed from 5 minutes before that. Default: never. */
+  /** When the credentials expire. Renewal starts 5 minutes before that. Default: never. */
   readonly expiration?: Date | undefined;
 }
 
-/** Where credentials come from. */
+/** The source of the credentials. */
 export type CredentialsSource = S3Credentials | (() => Promise<S3Credentials>) | 'anonymous' | undefined;
 
 const RENEWED_BEFORE_END_MS = 5 * 60_000;
@@ -21,10 +21,7 @@ const PROVIDERS = '@aws-sdk/credential-providers';
 const PUBLIC =
   'For a public bucket say "anonymous: true" in a configuration, or credentials: "anonymous" in code.';
 
-/**
- * Keeps credentials as long as they are valid. However many requests ask at the same time, they are fetched
- * once.
- */
+/** Keeps credentials as long as they are valid. Concurrent requests share one fetch. */
 export class CredentialStore {
   readonly #fetch: (() => Promise<S3Credentials>) | undefined;
   readonly #clock: Clock;
@@ -43,24 +40,24 @@ export class CredentialStore {
   }
 
   /**
-   * Returns the credentials; undefined if requests are not signed. Credentials serve until they expire, so
-   * nobody waits for their renewal.
-   * @throws TieredError `TIERED_PERMISSION` if there are none to be had.
-   * @throws Failure `CredentialsTimeout`, retryable, if they do not come in time.
+   * Returns the credentials. Undefined if requests are not signed. Credentials are used until they expire, so
+   * no request waits for their renewal.
+   * @throws TieredError `TIERED_PERMISSION` if there are no credentials.
+   * @throws Failure `CredentialsTimeout`, retryable, if they do not arrive in time.
    */
   async get(signal: AbortSignal | undefined): Promise<S3Credentials | undefined> {
     if (this.#fetch === undefined) return this.#kept;
     const leftMs = this.#endsAt - this.#clock.now();
     if (this.#kept !== undefined && leftMs > RENEWED_BEFORE_END_MS) return this.#kept;
     if (this.#kept === undefined || leftMs <= 0) return this.#inTime(this.#renewed(this.#fetch), signal);
-    // A renewal that takes too long is forgotten, so that another one has begun when these credentials
-    // expire. If it fails, those that then need credentials are told why.
+    // A renewal that takes too long is dropped, so that another one has begun when these credentials expire.
+    // If it fails, requests that need credentials then get its error.
     if (this.#fetching === undefined)
       this.#inTime(this.#renewed(this.#fetch), undefined, { background: true }).catch(() => undefined);
     return this.#kept;
   }
 
-  /** Forgets credentials that the server calls expired. False if there can be no others. */
+  /** Drops credentials that the server calls expired. False if there can be no others. */
   discard(expired: S3Credentials): boolean {
     if (this.#fetch === undefined) return false;
     if (this.#kept === expired) this.#kept = undefined;
@@ -74,7 +71,7 @@ export class CredentialStore {
     return fetching;
   }
 
-  /** Waits for credentials until they come, the signal aborts, or it has taken too long. */
+  /** Waits for credentials until they arrive, the signal aborts, or the time is up. */
   async #inTime(
     fetching: Promise<S3Credentials>,
     signal: AbortSignal | undefined,
@@ -82,7 +79,7 @@ export class CredentialStore {
   ): Promise<S3Credentials> {
     const timer = new AbortController();
     const late = this.#clock.sleep(this.#patienceMs, timer.signal, options).then(() => {
-      // The next request asks anew: a provider that hangs once need not hang again.
+      // The next request asks again: a provider that hangs once need not hang again.
       this.#forget(fetching);
       throw broken('CredentialsTimeout', 'the credentials did not come in time; check their provider');
     });
@@ -107,7 +104,7 @@ export class CredentialStore {
       this.#kept = credentials;
       return credentials;
     } catch (error) {
-      // The present credentials are still valid for up to 5 minutes. The server will tell when they are not.
+      // The present credentials are valid for up to 5 more minutes. The server will say when they are not.
       if (this.#kept !== undefined) return this.#kept;
       throw error;
     }
@@ -128,8 +125,8 @@ function assertComplete(credentials: S3Credentials): void {
 }
 
 /**
- * Asks a provider, which is foreign code. Only names of its error pass: its text, and even the error itself,
- * may contain what was sent to a token service or what that answered.
+ * Calls a provider, which is foreign code. Only names of its error are kept: its text, and even the error
+ * itself, may contain data sent to or received from a token service.
  */
 async function provided(provider: () => Promise<S3Credentials>): Promise<S3Credentials> {
   try {
@@ -144,7 +141,7 @@ async function provided(provider: () => Promise<S3Credentials>): Promise<S3Crede
   }
 }
 
-/** The kind of an error, as far as it is a name: a class, or a code of the system. */
+/** The kind of an error, if it is a name: a class, or a code of the system. */
 function nameOf(error: unknown): string {
   const { name, code } = (error ?? {}) as { readonly name?: unknown; readonly code?: unknown };
   const isClass = typeof name === 'string' && /^[A-Za-z]{1,64}(Error|Exception)$/.test(name);
@@ -152,7 +149,7 @@ function nameOf(error: unknown): string {
   return [isClass ? name : 'an error', ...(isCode ? [code] : [])].join(' ');
 }
 
-/** Finds credentials as AWS's own tools do. A profile that is given takes precedence over the environment. */
+/** Finds credentials like AWS's own tools. A given profile takes precedence over the environment. */
 async function defaultCredentials(profile: string | undefined): Promise<S3Credentials> {
   const {
     AWS_ACCESS_KEY_ID: accessKeyId,

@@ -1,6 +1,6 @@
 import { configError, hiddenConfigError } from '@tiered/core/internal';
 
-/** What decides where requests go. */
+/** The options that decide where requests go. */
 export interface EndpointOptions {
   readonly bucket: string;
   readonly prefix: string;
@@ -9,14 +9,14 @@ export interface EndpointOptions {
   readonly pathStyle?: boolean | undefined;
 }
 
-/** A place that is neither the bucket nor an object. */
+/** A target that is neither the bucket nor an object. */
 export interface RequestPlace {
-  /** As the Host header has it. */
+  /** As in the Host header. */
   readonly host: string;
   readonly path: string;
 }
 
-/** The path of GetBatch of AIStore. Behind it stands the bucket. */
+/** The path of AIStore's GetBatch. The bucket follows it. */
 export const BATCH_PATH = '/v1/ml/moss';
 
 /** Where requests go. */
@@ -25,15 +25,15 @@ export interface Endpoint {
   readonly region: string;
   /** Scheme, host and port. */
   readonly origin: string;
-  /** As the Host header has it. */
+  /** As in the Host header. */
   readonly host: string;
   readonly hostname: string;
   readonly protocol: string;
-  /** What stands before `/KEY` in a path; without a slash at its end. */
+  /** The path before `/KEY`, without a trailing slash. */
   readonly basePath: string;
-  /** Where an endpoint that gives many objects in one answer takes the requests for these. */
+  /** The target of batch requests, at an endpoint that returns many objects in one answer. */
   readonly batches: RequestPlace;
-  /** Where objects are, for people and for comparing; see `StorageDriver.location`. */
+  /** The location of objects, for people and for comparing; see `StorageDriver.location`. */
   readonly location: string;
 }
 
@@ -81,7 +81,7 @@ function awsEndpoint(region: string): URL {
   throw configError('region', 'a region such as "eu-central-1"', region);
 }
 
-/** @param field What the user wrote: the option, or the environment variable. */
+/** @param field Source of the text: the option, or the environment variable. */
 function parseEndpoint(field: string, text: string): URL {
   const wrong = problemOf(text);
   if (wrong === undefined) return new URL(text);
@@ -93,8 +93,8 @@ function parseEndpoint(field: string, text: string): URL {
 }
 
 /**
- * What is wrong with an endpoint. The text is shown only if it is a bare host: else there may be a password
- * in it.
+ * The problem with an endpoint. The text is shown only if it is a bare host, as it may contain a password
+ * otherwise.
  */
 function problemOf(text: string): string | undefined {
   if (/^[\w.-]+(:\d+)?$/.test(text))

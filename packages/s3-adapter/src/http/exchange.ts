@@ -5,7 +5,7 @@ import { failureOf, LARGEST_ANSWER_BYTES, type Answer, type Condition } from './
 import { connectionFailure, wrongAnswer, type Failure } from './failure.js';
 import type { Pace } from './pace.js';
 
-/** Receives the body of a successful answer. An error that it throws becomes that of the request. */
+/** Receives the body of a successful answer. An error that it throws becomes the error of the request. */
 export interface Sink {
   /** Called with the head of the answer, before its body. */
   start(status: number, headers: IncomingHttpHeaders): void;
@@ -13,7 +13,7 @@ export interface Sink {
    * Takes bytes, which belong to the connection again afterwards. Returns false if the rest is not needed.
    */
   data(chunk: Buffer): boolean;
-  /** The body is complete. */
+  /** Called when the body is complete. */
   end(): void;
 }
 
@@ -23,7 +23,7 @@ type Controller = Dispatcher.DispatchController;
 export interface ExchangeOptions {
   /** The condition of the request. */
   readonly condition: Condition | undefined;
-  /** Most bytes of a body that has no sink. */
+  /** Most bytes of a body without a sink. */
   readonly answerBytes: number;
   /** Checks the rate of the body. */
   readonly pace: Pace;
@@ -31,10 +31,10 @@ export interface ExchangeOptions {
 
 /**
  * One request and its answer. Settles once. After that no byte reaches the sink, even after an abort, because
- * the memory behind it belongs to somebody else again.
+ * the sink's memory may be in use elsewhere again.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
-  /** Resolves when the answer is complete; rejects with a `Failure`, or with what the sink threw. */
+  /** Resolves when the answer is complete. Rejects with a `Failure`, or with an error that the sink threw. */
   readonly answer: Promise<Answer>;
   readonly #sink: Sink | undefined;
   readonly #options: ExchangeOptions;
@@ -111,10 +111,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #collect(chunk: Buffer): void {
     const isError = this.#status >= 300;
     this.#collectedBytes += chunk.byteLength;
-    // The memory of a chunk is its own.
+    // Each chunk has memory of its own.
     this.#collected.push(chunk);
     if (this.#collectedBytes <= (isError ? LARGEST_ANSWER_BYTES : this.#options.answerBytes)) return;
-    // An error this long is a page for people. Its status tells enough.
+    // An error this long is a page for people. Its status says enough.
     throw isError
       ? this.#failure()
       : wrongAnswer(this.#status, 'BodyTooLarge', 'the answer is larger than any of S3; check the endpoint');
@@ -147,5 +147,5 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Why a connection is given up; nobody sees it. */
+/** Why a connection is abandoned. Never shown. */
 const LET_GO = new Error('The rest of the answer is not needed.');

@@ -7,30 +7,29 @@ export interface FailureDetails {
   readonly requestId?: string | undefined;
   /** The error code if retries do not help. */
   readonly means: ErrorCode;
-  /** What the user can do about it. */
+  /** Advice for the user. */
   readonly advice: string;
   readonly retryable?: boolean | undefined;
   /** Whether the server asks for fewer requests. */
   readonly slowDown?: boolean | undefined;
-  /** Milliseconds before which it must not be repeated. */
+  /** Milliseconds to wait before a retry. */
   readonly retryAfterMs?: number | undefined;
   /** The server's time, in milliseconds since 1970. */
   readonly serverTimeMs?: number | undefined;
 }
 
 /**
- * A request that failed. Only used inside the driver: what leaves the driver is a `TieredError`, see
+ * A request that failed. Only used inside the driver: errors that leave the driver are `TieredError`s, see
  * `explained`.
  */
 export class Failure extends Error {
   readonly details: FailureDetails;
-  /** Requests that were made for the operation. */
+  /** Requests made for the operation. */
   attempts = 1;
   /** Whether the deadline ended the attempts. */
   outOfTime = false;
   /**
-   * Which option ended the attempts, and what to do about that; undefined if no other attempt would have
-   * helped.
+   * The option that ended the attempts, and advice about it. Undefined if no other attempt would have helped.
    */
   gaveUp: string | undefined;
 
@@ -40,7 +39,7 @@ export class Failure extends Error {
   }
 }
 
-/** The object is not the one that the read began with, or that was asked for. */
+/** The object is not the one that the read began with, or that was requested. */
 export function changed(status?: number): Failure {
   return new Failure({ status, code: 'PreconditionFailed', means: 'TIERED_SOURCE_CHANGED', advice: '' });
 }
@@ -55,11 +54,11 @@ export function broken(code: string, advice: string): Failure {
   return new Failure({ code, means: 'TIERED_IO', advice, retryable: true });
 }
 
-/** Errors of TLS, of the request itself and of closing: repeating the request would not help. */
+/** Errors of TLS, of the request itself and of closing. A retry would not help. */
 const LASTING =
   /^ERR_(TLS|SSL)|CERT|SELF_SIGNED|UNABLE_TO|UND_ERR_(INVALID_ARG|NOT_SUPPORTED|DESTROYED|CLOSED)/;
 
-/** A connection that could not be made, broke, or went silent. */
+/** A connection that could not be opened, broke, or went silent. */
 export function connectionFailure(error: Error): Failure {
   const code = (error as NodeJS.ErrnoException).code ?? error.name;
   const lasting = LASTING.test(code);

@@ -5,14 +5,14 @@ const PLAIN = /^[\w.~/-]*$/;
 
 /**
  * The path of a key in a request: every byte except letters, digits and `- . _ ~ /` as `%XX`. Segments that
- * are empty, `.` or `..` stay as they are: S3 treats them as any other characters.
+ * are empty, `.` or `..` stay unchanged: S3 treats them like any other characters.
  */
 export function encodeKey(key: string): string {
   if (PLAIN.test(key)) return key;
   return encodeText(key).replaceAll('%2F', '/');
 }
 
-/** The query of a request, in the order in which it is signed. */
+/** The query of a request, in the order used for signing. */
 export function encodeQuery(query: Readonly<Record<string, string>>): string {
   return Object.entries(query)
     .map(([name, value]) => `${encodeText(name)}=${encodeText(value)}`)
@@ -43,7 +43,7 @@ export function assertKeyFits(objectKey: string, key: string, driver: string): v
   );
 }
 
-/** Compares keys as S3 sorts them: by the bytes of their UTF-8. */
+/** Compares keys in the order of S3: by the bytes of their UTF-8. */
 export function compareKeys(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

@@ -3,8 +3,8 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { Failure } from './failure.js';
 
 /**
- * Bounds how many requests are under way, and finds out how many the server can take: half as many whenever
- * it asks to slow down, one more after as many successes as there may be at once. Requests that wait go in
+ * Limits the requests in flight, and finds out how many the server can take. The limit halves whenever the
+ * server asks to slow down, and grows by one after as many successes as the limit. Waiting requests go in
  * order of arrival.
  */
 export class AdaptiveLimiter {
@@ -14,18 +14,18 @@ export class AdaptiveLimiter {
   /** Counts the halvings, so that the requests of one burst halve once. */
   #generation = 0;
 
-  /** @param most Requests at once, both at the start and at most. */
+  /** @param most Limit on concurrent requests: the initial one, and the highest. */
   constructor(most: number) {
     this.#most = most;
     this.#limit = pLimit(most);
   }
 
-  /** Requests that may be under way now. */
+  /** The current limit on concurrent requests. */
   get concurrency(): number {
     return this.#limit.concurrency;
   }
 
-  /** Runs a request in its turn. An abort while it waits rejects at once; once it runs, it is waited for. */
+  /** Runs a request in its turn. An abort while it waits rejects at once. A running request is waited for. */
   run<T>(signal: AbortSignal | undefined, request: () => Promise<T>): Promise<T> {
     return limited(this.#limit, signal, () => this.#observed(request));
   }

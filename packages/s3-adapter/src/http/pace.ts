@@ -4,9 +4,9 @@ import { broken } from './failure.js';
 /** Options of `Pace`. */
 export interface PaceOptions {
   readonly leastBytesPerSecond: number;
-  /** Milliseconds by which bytes may be behind. Longer silence is noticed elsewhere. */
+  /** Milliseconds that bytes may be late. Longer silence is noticed elsewhere. */
   readonly silenceMs: number;
-  /** Additional milliseconds while a server works and sends blanks to keep the connection. */
+  /** Additional milliseconds while a server works and sends blanks to keep the connection open. */
   readonly workMs: number;
   /** Milliseconds that sending the request itself may take. */
   readonly sendingMs: number;
@@ -14,8 +14,8 @@ export interface PaceOptions {
 }
 
 /**
- * Checks that the body of an answer comes at least at the given rate. Checks when bytes come: silence has a
- * timeout of its own.
+ * Checks that the body of an answer arrives at the given rate or faster. Checks when bytes arrive: silence
+ * has a timeout of its own.
  */
 export class Pace {
   readonly #options: PaceOptions;
@@ -26,14 +26,14 @@ export class Pace {
     this.#options = options;
   }
 
-  /** The request begins now, or the body of its answer. */
+  /** Marks the beginning of the request, or of its answer's body. */
   start(): void {
     this.#seenAt = this.#options.clock.now();
   }
 
   /**
-   * Something came that is not the answer yet (1xx). That resets the timeout for silence, so the time until
-   * the answer is bounded here.
+   * Handles an interim answer (1xx). It resets the timeout for silence, so this limits the time until the
+   * answer.
    * @throws Failure `TooSlow` if that time is over.
    */
   announced(): void {
@@ -44,13 +44,13 @@ export class Pace {
   }
 
   /**
-   * This many bytes have come.
+   * Counts bytes that have arrived.
    * @throws Failure `TooSlow` if they are too far behind the rate.
    */
   took(bytes: number): void {
     const { leastBytesPerSecond, silenceMs, workMs, clock } = this.#options;
     const now = clock.now();
-    // Longer silence was caused by this process, which was busy: the bytes were there.
+    // This process caused any longer silence by being busy: the bytes were there.
     const passedMs = Math.min(now - this.#seenAt, silenceMs);
     this.#seenAt = now;
     this.#behindMs = Math.max(0, this.#behindMs + passedMs - (bytes / leastBytesPerSecond) * 1000);

@@ -2,11 +2,11 @@ import type { Clock, Random } from '@tiered/core';
 import { Failure } from './failure.js';
 import type { AdaptiveLimiter } from './limiter.js';
 
-/** How requests are repeated. */
+/** How requests are retried. */
 export interface RetryOptions {
   /** Most attempts, under the present conditions. */
   readonly mostAttempts: () => number;
-  /** Milliseconds for which it may be behind the least rate. */
+  /** Milliseconds that progress may be behind the least rate. */
   readonly deadlineMs: number;
   readonly leastBytesPerSecond: number;
   readonly clock: Clock;
@@ -14,26 +14,27 @@ export interface RetryOptions {
   readonly limiter: AdaptiveLimiter;
 }
 
-/** What an attempt receives. */
+/** Passed to an attempt. */
 export interface Tries {
   /**
-   * Reports bytes that have come and will not be fetched again. Attempts are counted anew, and the deadline
-   * moves by the time that these bytes take at the least rate. It is never more than `deadlineMs` away.
+   * Reports bytes that have arrived and will not be fetched again. Attempts are counted from zero again, and
+   * the deadline moves by the time that these bytes take at the least rate. It is never more than
+   * `deadlineMs` away.
    */
   progress(bytes: number): void;
 }
 
 /**
- * Upper bound of the first pause, which doubles with each attempt. After less than a tenth of a second a busy
- * server is still busy.
+ * Upper bound of the first pause, which doubles with each attempt. A busy server is still busy after less
+ * than a tenth of a second.
  */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 
 /**
  * Makes an operation's attempts, each in its turn at the limiter. Pauses are drawn uniformly from 0 to a
- * bound (full jitter), or as long as the server asks for. A pause holds no turn, and waiting for a turn does
- * not count as time.
+ * bound (full jitter), or last as long as the server asks for. A pause holds no turn, and the wait for a turn
+ * does not count towards the deadline.
  */
 export async function withRetries<T>(
   options: RetryOptions,
@@ -73,7 +74,7 @@ export async function withRetries<T>(
     }
     const bound = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failed - 1));
     const pause = Math.max(retryAfterMs, random.unit() * bound);
-    // A pause that would end after the deadline is not begun.
+    // A pause that would end after the deadline does not start.
     if (clock.now() + pause - since >= deadlineMs) {
       failure.outOfTime = true;
       const most = attempts === Infinity ? 'without a bound' : attempts;

@@ -5,22 +5,19 @@ import type { Endpoint } from './endpoint.js';
 import type { Failure } from './failure.js';
 import { wallTime } from './wall-time.js';
 
-/** The parts of a request that are signed. */
+/** The signed parts of a request. */
 export interface Signable {
   readonly method: string;
   /** Encoded. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  /** With that of the host. */
+  /** Including the Host header. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | undefined;
 }
 
 const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
-/**
- * A difference between the clocks of server and client that may explain a 403 without a body. S3 refuses 15
- * minutes.
- */
+/** Clock skew between server and client that may explain a 403 without a body. S3 refuses 15 minutes. */
 const SUSPICIOUS_SKEW_MS = 5 * 60_000;
 
 /** Signs requests with AWS Signature Version 4, at the server's time. */
@@ -34,7 +31,7 @@ export class Signer {
     this.#endpoint = endpoint;
   }
 
-  /** The headers of the request, signed. */
+  /** Returns the request's headers, signed. */
   async sign(request: Signable, credentials: S3Credentials): Promise<Readonly<Record<string, string>>> {
     const { method, path, query, headers, body } = request;
     const { hostname, protocol } = this.#endpoint;
@@ -56,13 +53,13 @@ export class Signer {
     return signed.headers;
   }
 
-  /** Corrects the time after an answer that says it is wrong. False if the time was not the problem. */
+  /** Corrects the time after an answer that reports it as wrong. False if the time was not the problem. */
   correctTime({ details: { status, code, serverTimeMs } }: Failure): boolean {
     if (status !== 403 || serverTimeMs === undefined) return false;
     const offsetMs = serverTimeMs - wallTime();
     const isSkewed =
       code === 'RequestTimeTooSkewed' ||
-      // The answer to a HEAD has no body that would tell.
+      // The answer to a HEAD has no body that would say so.
       (code === 'HTTP_403' && Math.abs(offsetMs - this.#offsetMs) > SUSPICIOUS_SKEW_MS);
     if (isSkewed) this.#offsetMs = offsetMs;
     return isSkewed;
@@ -73,12 +70,12 @@ export class Signer {
       this.#credentials = credentials;
       const { accessKeyId, secretAccessKey, sessionToken } = credentials;
       this.#signature = new SignatureV4({
-        // When they end is looked at elsewhere.
+        // Their expiry is checked elsewhere.
         credentials: { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) },
         region: this.#endpoint.region,
         service: 's3',
         sha256: Sha256,
-        // The path is encoded already, and S3 does not want it normalised.
+        // The path is already encoded, and S3 does not want it normalised.
         uriEscapePath: false,
         applyChecksum: false,
       });
@@ -90,7 +87,7 @@ export class Signer {
 type HashConstructor = ConstructorParameters<typeof SignatureV4>[0]['sha256'];
 type SourceData = Parameters<InstanceType<HashConstructor>['update']>[0];
 
-/** SHA-256, or its HMAC, by Node's own OpenSSL, as the signer takes it. */
+/** SHA-256 or its HMAC, computed by Node's own OpenSSL, in the form that the signer needs. */
 class Sha256 {
   readonly #secret: Uint8Array | undefined;
   #hash;

@@ -2,16 +2,16 @@ import type { Clock } from '@tiered/core';
 import { SaxesParser } from 'saxes';
 
 /**
- * Receives an element without child elements: its names from the root on, which are valid only during the
- * call, and its text.
+ * Receives an element without child elements: its text, and its names from the root on, which are valid only
+ * during the call.
  */
 export type LeafTaker = (names: readonly string[], text: string) => void;
 
-/** How a text is read in turns. */
+/** How to read a text in turns. */
 export interface TurnOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
-  /** Called for every element as it begins, with its names from the root on. */
+  /** Called when an element begins, with its names from the root on. */
   readonly opened?: ((names: readonly string[]) => void) | undefined;
 }
 
@@ -19,18 +19,18 @@ export interface TurnOptions {
 const SLICE = 32 * 1024;
 
 /**
- * Goes through the elements of an XML text that have no child elements, in order. Only the five entities of
- * XML itself are expanded; a document type, where others are declared, is refused. Takes time in proportion
- * to the text, however deep its elements are and whatever they are called. For small texts, since it blocks
- * the event loop.
- * @throws Error for text that is not well-formed, and whatever `take` throws.
+ * Visits the elements of an XML text that have no child elements, in order. Only the five entities of XML
+ * itself are expanded. A document type, which could declare others, is refused. Takes time in proportion to
+ * the text, whatever the depth and the names of its elements. For small texts, since it blocks the event
+ * loop.
+ * @throws Error for text that is not well-formed, and any error of `take`.
  */
 export function readLeaves(xml: Uint8Array, take: LeafTaker): void {
   const parseNext = slices(xml, take);
   while (parseNext());
 }
 
-/** As `readLeaves`, for large texts: the event loop gets its turns in between. An abort ends it. */
+/** Like `readLeaves`, for large texts: it yields to the event loop in between. An abort ends it. */
 export async function readLeavesInTurns(
   xml: Uint8Array,
   take: LeafTaker,
@@ -43,7 +43,7 @@ export async function readLeavesInTurns(
   }
 }
 
-/** Returns a function that parses the next slice of a text, and returns false when that was the last. */
+/** Returns a function that parses the next slice of a text. It returns false after the last slice. */
 function slices(xml: Uint8Array, take: LeafTaker, opened?: TurnOptions['opened']): () => boolean {
   const parser = parserFor(take, opened);
   // Some servers send blanks before the declaration to keep a slow answer alive.
@@ -59,7 +59,7 @@ function slices(xml: Uint8Array, take: LeafTaker, opened?: TurnOptions['opened']
 }
 
 function parserFor(take: LeafTaker, opened: TurnOptions['opened']): SaxesParser {
-  // Names are kept apart: joined into paths, those of deep elements would each be as long as the text.
+  // Names are kept apart. Joined into paths, those of deep elements would each be as long as the text.
   const names: string[] = [];
   let text = '';
   let isLeaf = false;
@@ -90,7 +90,8 @@ function parserFor(take: LeafTaker, opened: TurnOptions['opened']): SaxesParser 
 }
 
 /**
- * The text of the first child of the root with these names; undefined if there is none, or this is not XML.
+ * The text of the first child of the root with these names. Undefined if there is none, or if this is not
+ * XML.
  */
 export function textAt(xml: Uint8Array, root: string, child: string): string | undefined {
   let found: string | undefined;
@@ -106,7 +107,7 @@ export function textAt(xml: Uint8Array, root: string, child: string): string | u
 
 const SPECIAL = /[&<>"'\r\n\t]/g;
 
-/** Escapes text so that it reads back from XML as it was. */
+/** Escapes text so that XML preserves it. */
 export function escapeXml(text: string): string {
   return text.replace(SPECIAL, (character) => `&#${character.charCodeAt(0)};`);
 }

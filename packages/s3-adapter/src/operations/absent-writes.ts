@@ -7,20 +7,20 @@ import { Failure } from '../http/failure.js';
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * The most bytes of an object that is written only if there is none. Such a write is one PUT, in the memory
- * of the object, and an abort waits for its answer.
+ * The most bytes of an object that is written only if absent. Such a write is one PUT, in the memory of the
+ * object, and an abort waits for its answer.
  */
 export const MOST_IF_ABSENT = 64 * 2 ** 20;
 
 /**
- * Identifies the write that made an object, so that a write whose answer was lost recognises its own object.
+ * Identifies the write that made an object, so that a write that lost its answer recognises its own object.
  */
 const MARK = 'x-amz-meta-tiered-write';
 
 /**
- * Writes an object only if there is none: the server decides (`If-None-Match: *`). It is asked in the PUT of
+ * Writes an object only if absent: the server decides (`If-None-Match: *`). The condition is in the PUT of
  * the object, as servers that know the header there may silently ignore it at the end of an upload in parts:
- * of four writers radosgw 16 lets all win, and Swift up to four. A write that was repeated because its answer
+ * of four writers radosgw 16 lets all win, and Swift up to four. A write that was retried after its answer
  * got lost may find its own object: that costs a HEAD, and is a success.
  * @throws Failure `TIERED_EXISTS` if there is an object, `TIERED_UNSUPPORTED` if the server does not support
  * such writes.
@@ -73,7 +73,7 @@ async function markOf(
   return headerOf(headers, MARK);
 }
 
-/** An object that is too large to be written only if there is none. */
+/** An object that is too large to be written only if absent. */
 export function tooLargeIfAbsent(): Failure {
   return new Failure({
     code: 'TooLargeIfAbsent',

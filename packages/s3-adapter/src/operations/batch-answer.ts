@@ -6,9 +6,9 @@ import type { Sink } from '../http/exchange.js';
 import type { Checksum } from '@tiered/core/internal';
 import { changed, Failure, wrongAnswer } from '../http/failure.js';
 
-/** A range that is asked for together with others. */
+/** A range that is requested together with others. */
 export interface BatchRead {
-  /** As S3 has it. */
+  /** The key in S3. */
   readonly objectKey: string;
   readonly offset: number;
   readonly target: Uint8Array;
@@ -17,22 +17,22 @@ export interface BatchRead {
 }
 
 /**
- * The most bytes of an entry beside its content: a header, one of pax with a key and an ETag, and what fills
- * the last block.
+ * The most bytes of an entry besides its content: a header, a pax header with a key and an ETag, and the
+ * padding of the last block.
  */
 const MOST_BESIDE = 4096;
 
-/** Stands before the names of entries that are missing, as AIStore has it. */
+/** Prefix of the names of missing entries, as in AIStore. */
 const MISSING = '__404__/';
 
 /**
  * Puts the entries of an answer into the targets of a batch. The answer is a tar with an entry for each read,
- * in their order. An entry that is not exactly what its read asked for is passed over.
+ * in order. An entry that does not exactly match its read is skipped.
  */
 export class BatchAnswer implements Sink {
-  /** The reads whose targets have all of their bytes. */
+  /** The reads whose targets have all their bytes. */
   readonly served = new Set<BatchRead>();
-  /** What is wrong with entries that are not what was asked for, as far as they say. */
+  /** The problems of entries that do not match their reads, if they say so. */
   readonly failures = new Map<BatchRead, Failure>();
   readonly #reads: Iterator<BatchRead, undefined>;
   readonly #checksum: Checksum | undefined;
@@ -42,7 +42,7 @@ export class BatchAnswer implements Sink {
   #left = MOST_BESIDE;
   #isOver = false;
 
-  /** @param checksum What entries have to come with; undefined if they need none. */
+  /** @param checksum The checksum that entries must come with. Undefined if they need none. */
   constructor(reads: readonly BatchRead[], checksum: Checksum | undefined) {
     this.#reads = reads.values();
     this.#checksum = checksum;
@@ -50,12 +50,12 @@ export class BatchAnswer implements Sink {
     this.#parser = new Parser({
       strict: true,
       maxMetaEntrySize: MOST_BESIDE,
-      // It would unpack what is compressed. Nobody asks for that.
+      // It would unpack compressed data, which is never requested.
       zstd: false,
       maxDecompressionRatio: 1,
       onReadEntry: (entry) => this.#take(entry),
     });
-    // Thrown in here, an error would leave the parser in the middle of its work.
+    // Thrown in here, an error would stop the parser midway.
     this.#parser.on('error', () => this.close());
   }
 
@@ -100,7 +100,7 @@ export class BatchAnswer implements Sink {
     });
   }
 
-  /** All bytes of an entry are in its target. */
+  /** Called when all bytes of an entry are in its target. */
   #came({ extended }: ReadEntry, read: BatchRead): void {
     const sum = extended?.comment?.split(' ')[1];
     const isRight = this.#checksum === undefined || this.#checksum.bytes(read.target).toString(16) === sum;
@@ -121,10 +121,10 @@ export class BatchAnswer implements Sink {
   }
 }
 
-/** An entry that is not what was asked for, and does not say why. */
+/** An entry that does not match its read, and does not say why. */
 const OTHER = wrongAnswer(200, 'OtherEntry', '', false);
 
-/** Why an entry does not have the bytes of a read; undefined if it has them. */
+/** Why an entry does not have the bytes of a read. Undefined if it has them. */
 function failureOf(
   { type, path, size, extended }: ReadEntry,
   { objectKey, target, version }: BatchRead,
@@ -136,7 +136,7 @@ function failureOf(
   return size === target.byteLength ? undefined : OTHER;
 }
 
-/** What the statuses of missing entries mean. Ranges are of known sizes, so 416 is of another object. */
+/** Meanings of the statuses of missing entries. Ranges are of known sizes, so 416 means another object. */
 const MEANT: Readonly<Record<string, () => Failure>> = {
   404: missing,
   412: () => changed(412),

@@ -4,41 +4,41 @@ import type { S3Client, S3Request } from '../http/client.js';
 import { broken, Failure } from '../http/failure.js';
 import { BatchAnswer, type BatchRead } from './batch-answer.js';
 
-/** Larger ranges are read singly: the request costs little beside their bytes. */
+/** Larger ranges are read singly: the request costs little compared with their bytes. */
 const MOST_OF_ONE = 2 ** 20;
-/** Bytes of the ranges of one request. A connection that breaks costs these at most. */
+/** Bytes of the ranges of one request. A broken connection costs at most these. */
 const MOST_BYTES = 16 * 2 ** 20;
-/** Ranges of one request. With the longest keys its body has 1.6 MB; the gateway takes 2 MiB. */
+/** Ranges of one request. With the longest keys its body has 1.6 MB. The gateway takes 2 MiB. */
 const MOST_ITEMS = 256;
-/** What S3 allows. */
+/** The limit of S3. */
 const LONGEST_KEY = 1024;
-/** Keys that readers of tar do not take for that of a file, or do not read whole. */
+/** Keys that tar readers do not take for files, or do not read whole. */
 const NOT_IN_TAR = /\/$|\n/;
 
 const NOT_IN_BATCHES = 'it is larger than 1 MiB, or its key cannot be in a batch';
 
-/** What a request has brought. */
+/** The results of a request. */
 interface Asked extends Pick<BatchAnswer, 'served' | 'failures'> {
-  /** Why reads have not been served that the answer says nothing of. */
+  /** Why reads that the answer does not mention were not served. */
   readonly failure: unknown;
 }
 
 /**
- * Reads small ranges of many objects in one request, from endpoints that say that they give them: GetBatch of
- * AIStore, with ETags.
+ * Reads small ranges of many objects in one request, from endpoints that offer it: AIStore's GetBatch, with
+ * ETags.
  */
 export class BatchReader {
   readonly #client: Pick<S3Client, 'send' | 'once' | 'offersBatches'>;
   readonly #checksum: Checksum | undefined;
   #isRefused = false;
 
-  /** @param checksum If given, all reads are made together, and what comes has to have this checksum. */
+  /** @param checksum If given, all reads are made together, and entries must have this checksum. */
   constructor(client: Pick<S3Client, 'send' | 'once' | 'offersBatches'>, checksum: Checksum | undefined) {
     this.#client = client;
     this.#checksum = checksum;
   }
 
-  /** Whether the endpoint gives batches, as far as its answers told. */
+  /** Whether the endpoint offers batches, according to its answers. */
   get isOffered(): boolean {
     return this.isOnly || (this.#client.offersBatches && !this.#isRefused);
   }
@@ -49,10 +49,10 @@ export class BatchReader {
   }
 
   /**
-   * Makes the reads, in as few requests as it takes. What a batch does not give exactly as it was asked for
-   * is read singly, once. So only single reads explain errors, and wait and repeat. Does not reject.
-   * @param reads Each an object of its own.
-   * @param readOne Makes a read by itself. Does not reject.
+   * Makes the reads, in as few requests as possible. A read that a batch does not return exactly as requested
+   * is made singly, once. So only single reads explain errors, wait and retry. Does not reject.
+   * @param reads Each of a different object.
+   * @param readOne Makes a single read. Does not reject.
    */
   async readMany<R extends BatchRead>(
     reads: readonly R[],
@@ -73,8 +73,8 @@ export class BatchReader {
   }
 
   /**
-   * As `readMany`, of ranges of up to 1 MiB, without a read by itself: what a batch does not give is the
-   * failure that the answer tells.
+   * Like `readMany`, for ranges of up to 1 MiB, without single reads. A read that a batch does not return
+   * fails with the failure in the answer.
    * @param explained Makes an error of a failure.
    */
   async readOnly<R extends BatchRead>(
@@ -107,20 +107,20 @@ export class BatchReader {
       await this.#client.once(signal, () => this.#client.send(request, answer, signal));
     } catch (error) {
       failure = ofBatches(error);
-      // An endpoint, or a proxy before it, that does not take such a request will not take the next one.
+      // An endpoint or proxy that refuses such a request will refuse the next one too.
       if (error instanceof Failure && error.details.status !== undefined && error.details.retryable !== true)
         this.#isRefused = true;
     } finally {
       answer.close();
     }
-    // Most answers have all. An error takes longer to make than a read.
+    // Most answers have all. Creating an error takes longer than a read.
     if (failure === undefined && answer.served.size + answer.failures.size < batch.length)
       failure = broken('ShortBatch', 'the answer does not have it');
     return { served: answer.served, failures: answer.failures, failure };
   }
 }
 
-/** A whole answer of 404 says nothing of the objects: there is no such endpoint. */
+/** A 404 for the whole answer says nothing about the objects: there is no such endpoint. */
 function ofBatches(error: unknown): unknown {
   if (!(error instanceof Failure) || error.details.means !== 'TIERED_NOT_FOUND') return error;
   const advice = 'the endpoint gives no batches; check it';
@@ -141,18 +141,18 @@ function requestFor(batch: readonly BatchRead[], withSums: boolean): S3Request {
       'x-tiered-etags': '1',
       ...(withSums ? { 'x-tiered-sums': '1' } : {}),
     },
-    // A stream of entries, each with the name of its key, that goes on when one is missing.
+    // A stream of entries, each named by its key, that goes on when one is missing.
     body: Buffer.from(JSON.stringify({ in: items, strm: true, onob: true, coer: true })),
   };
 }
 
 interface Sorted<R> {
   readonly batches: readonly (readonly R[])[];
-  /** What is read singly. */
+  /** Reads to make singly. */
   readonly others: readonly R[];
 }
 
-/** @param least Fewer reads than that are not worth a batch. */
+/** @param least Fewer reads than this are not worth a batch. */
 function inBatches<R extends BatchRead>(reads: readonly R[], least: number): Sorted<R> {
   const batches: R[][] = [];
   let bytes = 0;

@@ -7,18 +7,18 @@ import { Failure, wrongAnswer } from '../http/failure.js';
 import { escapeXml, fitsXml, readLeavesInTurns, type LeafTaker } from '../http/xml.js';
 
 const MOST_KEYS = 1000;
-/** Swift takes 10 ms for each key of a batch, and some times that when it has several. */
+/** Swift takes 10 ms for each key of a batch, and a multiple of that when it has several batches. */
 const WORK_MS_PER_KEY = 50;
 /** The statuses of servers that do not support DeleteObjects. */
 const REFUSED = new Set([400, 405, 501]);
 
-/** Keys that are deleted together. Each stays in the batch as long as somebody wants it deleted. */
+/** Keys that are deleted together. Each stays in the batch while a caller still wants it deleted. */
 class Batch {
   readonly #wanted = new Map<string, number>();
   readonly #end = new AbortController();
-  /** Resolves to the keys that were deleted, when there is nothing more to do. */
+  /** Resolves to the deleted keys when there is nothing more to do. */
   readonly deleted: Promise<ReadonlySet<string>>;
-  /** The attempt that is under way, and the keys that it has deleted. */
+  /** The attempt in flight, and the keys that it has deleted. */
   attempt: Promise<ReadonlySet<string>> = Promise.resolve(new Set<string>());
 
   constructor(send: (batch: Batch) => Promise<ReadonlySet<string>>) {
@@ -29,14 +29,14 @@ class Batch {
     return [...this.#wanted.keys()];
   }
 
-  /** Aborts when nobody waits for the batch any more. */
+  /** Aborts when no caller waits for the batch any more. */
   get signal(): AbortSignal {
     return this.#end.signal;
   }
 
   /**
    * Adds a key, and resolves to whether it was deleted. An abort removes the key again, or waits for the
-   * request that has it.
+   * request that contains it.
    */
   async delete(key: string, signal: AbortSignal | undefined): Promise<boolean> {
     this.#wanted.set(key, (this.#wanted.get(key) ?? 0) + 1);
@@ -44,7 +44,8 @@ class Batch {
     try {
       return (await raceAbort(this.deleted, signal)).has(key);
     } catch (error) {
-      // A request that was sent is waited for. Otherwise it might delete what is written afterwards.
+      // A request that was sent is waited for. Otherwise it might delete an object that is written
+      // afterwards.
       const deleted = await this.attempt.catch(() => new Set<string>());
       if (deleted.has(key)) return true;
       throw error;
@@ -61,7 +62,7 @@ class Batch {
   }
 }
 
-/** Deletes objects. Those of one turn of the event loop go together, in one request for up to 1000. */
+/** Deletes objects. Those of one turn of the event loop share one request for up to 1000. */
 export class Deletes {
   readonly #client: S3Client;
   readonly #clock: Clock;
@@ -74,12 +75,12 @@ export class Deletes {
   }
 
   /**
-   * Deletes an object; a missing one is not an error. An abort waits for the answer to a request that was
+   * Deletes an object. A missing one is not an error. An abort waits for the answer to a request that was
    * sent.
    */
   async delete(key: string, signal: AbortSignal | undefined): Promise<void> {
     if (this.#canBatch && fitsXml(key) && (await this.#gather().delete(key, signal))) return;
-    // Alone, or because the batch could not delete it: then the answer to this request tells why.
+    // Alone, or because the batch could not delete it. Then the answer to this request says why.
     const request = { method: 'DELETE', key, isAwaited: true } as const;
     await this.#client.request(request, signal).catch((error: unknown) => {
       if (!(error instanceof Failure && error.details.means === 'TIERED_NOT_FOUND')) throw error;
@@ -111,9 +112,7 @@ export class Deletes {
     }
   }
 
-  /**
-   * Makes one DeleteObjects for the keys that are still wanted deleted. Returns those that it has deleted.
-   */
+  /** Makes one DeleteObjects for the keys still to be deleted. Returns the deleted keys. */
   async #attempt({ keys, signal }: Batch): Promise<ReadonlySet<string>> {
     const objects = keys.map((key) => `<Object><Key>${escapeXml(key)}</Key></Object>`).join('');
     const body = Buffer.from(

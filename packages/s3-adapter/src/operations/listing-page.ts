@@ -4,29 +4,27 @@ import type { S3Client } from '../http/client.js';
 import { wrongAnswer } from '../http/failure.js';
 import { readLeavesInTurns, type LeafTaker } from '../http/xml.js';
 
-/** The page of a listing to ask for. */
+/** The page of a listing to request. */
 export interface PageRequest {
   readonly prefix: string;
   /** Only keys after this one. */
   readonly startAfter?: string | undefined;
-  /** The token with which the page before ended. */
+  /** The token at the end of the previous page. */
   readonly token?: string | undefined;
-  /**
-   * Keys that contain this character after the prefix are summarised: what stands before it is listed once.
-   */
+  /** Keys that contain this character after the prefix are summarised: the part before it is listed once. */
   readonly delimiter?: string | undefined;
 }
 
-/** A page of a listing, keys as S3 has them. */
+/** A page of a listing. Keys are as in S3. */
 export interface Page {
   readonly objects: readonly ObjectStat[];
   /** The beginnings of keys that contain the delimiter. */
   readonly prefixes: readonly string[];
-  /** The token of the next page; undefined on the last. */
+  /** The token of the next page. Undefined on the last one. */
   readonly next: string | undefined;
 }
 
-/** Asks for a page (ListObjectsV2). A page may be empty, and not the last. */
+/** Requests a page (ListObjectsV2). A page may be empty without being the last. */
 export function fetchPage(
   client: S3Client,
   { prefix, startAfter, token, delimiter }: PageRequest,
@@ -46,10 +44,10 @@ export function fetchPage(
   );
 }
 
-/** The fields of an object that were read so far. */
+/** The fields of an object read so far. */
 type Draft = Record<string, string | undefined>;
 
-/** The fields of a page itself. */
+/** The fields of the page itself. */
 const FIELDS = new Set(['EncodingType', 'IsTruncated', 'NextContinuationToken']);
 /** The fields of an object that are used. */
 const OF_OBJECT = new Set(['Key', 'Size', 'ETag']);
@@ -94,9 +92,7 @@ async function parsePage(
   }
 }
 
-/**
- * The token of the next page. The listing must not end here unless it is certain that this is the last page.
- */
+/** The token of the next page. The listing must not end here unless this is certainly the last page. */
 function nextOf(fields: ReadonlyMap<string, string>): string | undefined {
   const next = fields.get('NextContinuationToken');
   const truncated = fields.get('IsTruncated') ?? String(Boolean(next));
@@ -105,7 +101,7 @@ function nextOf(fields: ReadonlyMap<string, string>): string | undefined {
   return next;
 }
 
-/** Undefined for a directory of the server, which some list among the objects, with nothing but its name. */
+/** Undefined for a directory of the server. Some list these among the objects, with nothing but a name. */
 function objectOf({ Key, Size = '', ETag }: Draft, decode: (text: string) => string): ObjectStat | undefined {
   if (Key !== undefined && ETag === undefined && /^0?$/.test(Size) && decode(Key).endsWith('/'))
     return undefined;
@@ -114,7 +110,7 @@ function objectOf({ Key, Size = '', ETag }: Draft, decode: (text: string) => str
   return { key: decode(Key), size: Number(Size), version: etagOf(ETag) };
 }
 
-/** AWS writes a space as `+`; a plus is `%2B` with every server. */
+/** AWS writes a space as `+`. A plus is `%2B` with every server. */
 function decodeUrl(text: string): string {
   return decodeURIComponent(text.replaceAll('+', ' '));
 }

@@ -8,7 +8,7 @@ import { walkPages } from './page-walk.js';
 /** What to list. */
 export interface ListingOptions {
   readonly prefix: string;
-  /** Ranges of keys that are listed at the same time. */
+  /** Ranges of keys that are listed concurrently. */
   readonly concurrency: number;
   readonly signal: AbortSignal | undefined;
 }
@@ -17,10 +17,10 @@ type Objects = readonly ObjectStat[];
 type Pages = AsyncGenerator<Objects, void, undefined>;
 
 /**
- * Lists the objects under a prefix, in pages as they come. A listing of more than one page is split at
- * directories (one more request finds them) into ranges of keys. These are listed at the same time, each at
- * most one page ahead of its reader. The price is one request for the directories, and at most one more for
- * each range, whose last page may be half used.
+ * Lists the objects under a prefix, page by page as they arrive. A listing of more than one page is split at
+ * directories into ranges of keys. These are listed concurrently, each at most one page ahead of its reader.
+ * The cost is one request to find the directories, and at most one more for each range, whose last page may
+ * be half used.
  */
 export async function* listObjects(client: S3Client, { prefix, concurrency, signal }: ListingOptions): Pages {
   const opening = walkPages(client, { prefix }, false, signal);
@@ -82,8 +82,8 @@ async function* pagesOf(
 }
 
 /**
- * Merges the pages of several generators as they come. Each is asked for its next page when one was taken.
- * Ends all of them.
+ * Merges the pages of several generators as they arrive. Each generator is asked for its next page when one
+ * was taken. Ends all of them.
  */
 async function* merged(generators: readonly Pages[], end: AbortController): Pages {
   const next = (pages: Pages) => pages.next().then((result) => ({ pages, result }));
@@ -95,7 +95,7 @@ async function* merged(generators: readonly Pages[], end: AbortController): Page
         waiting.delete(pages);
       } else {
         const step = next(pages);
-        // Nobody awaits it before this page was taken, so until then its error must not count as unhandled.
+        // It is not awaited before this page was taken, so until then its error must not count as unhandled.
         step.catch(() => undefined);
         waiting.set(pages, step);
         yield result.value;

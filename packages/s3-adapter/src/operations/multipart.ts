@@ -6,8 +6,8 @@ import { wrongAnswer } from '../http/failure.js';
 import { escapeXml, textAt } from '../http/xml.js';
 
 /**
- * Parts of one upload that are sent at the same time. Together with the part that is being filled they bound
- * the memory.
+ * Parts of one upload that are sent concurrently. Together with the part that is being filled they bound the
+ * memory.
  */
 const PARTS_AT_ONCE = 4;
 const MOST_PARTS = 10_000;
@@ -19,7 +19,7 @@ const WORK_MS_PER_PART = 50;
 export interface Upload {
   readonly key: string;
   readonly size: number;
-  /** Pieces of any size, until an abort. Throws unless they are `size` bytes in total. */
+  /** Pieces of any size, until an abort. Throws unless they add up to `size` bytes. */
   readonly pieces: (signal: AbortSignal) => AsyncIterable<Uint8Array>;
   readonly partBytes: number;
   readonly signal: AbortSignal | undefined;
@@ -39,9 +39,9 @@ interface Uploading extends BegunUpload {
 }
 
 /**
- * Uploads an object in parts, which nobody sees until all are there. If anything goes wrong, the upload is
- * aborted before the error is thrown, so that no parts stay that cost money. Takes the memory of at most 5
- * parts.
+ * Uploads an object in parts. The object is invisible until all parts are there. If anything goes wrong, the
+ * upload is aborted before the error is thrown, so that no parts are left that cost money. Takes the memory
+ * of at most 5 parts.
  */
 export async function uploadInParts(client: S3Client, upload: Upload): Promise<void> {
   const { key, size, pieces, signal } = upload;
@@ -63,7 +63,7 @@ export async function uploadInParts(client: S3Client, upload: Upload): Promise<v
   }
 }
 
-/** Begins an upload. An abort waits for the answer: without its id the upload could not be aborted. */
+/** Begins an upload. An abort waits for the answer, since the upload could not be aborted without its id. */
 export async function beginUpload(
   client: S3Client,
   { key, signal }: Pick<Upload, 'key' | 'signal'>,
@@ -117,7 +117,7 @@ export async function sendPart(
   return etagOf(etag);
 }
 
-/** Publishes the object. An abort waits for the answer, so that a write that rejects has left nothing. */
+/** Publishes the object. An abort waits for the answer, so that a rejected write has left nothing. */
 export async function completeUpload(
   { client, key, uploadId, signal }: BegunUpload,
   parts: readonly WrittenPart[],
@@ -140,13 +140,13 @@ export async function completeUpload(
   } as const;
   await client.retry(signal, async () => {
     const answer = await client.send(request, undefined, signal);
-    // The status was sent before the parts were put together. The body tells whether that succeeded.
+    // The status was sent before the parts were put together. The body says whether that succeeded.
     if (textAt(answer.body, 'CompleteMultipartUploadResult', 'Key') === undefined)
       throw failureOf({ ...answer, status: 500 }, undefined);
   });
 }
 
-/** Ends an upload, and removes its parts. AWS's lifecycle rules deal with parts that stay. */
+/** Ends an upload, and removes its parts. AWS's lifecycle rules deal with leftover parts. */
 export async function endUpload({ client, key, uploadId, signal }: BegunUpload): Promise<void> {
   await client.request({ method: 'DELETE', key, query: { uploadId } }, signal);
 }

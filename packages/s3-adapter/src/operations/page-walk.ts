@@ -4,18 +4,18 @@ import { compareKeys } from '../http/keys.js';
 import { fetchPage, type Page, type PageRequest } from './listing-page.js';
 
 /**
- * Most empty pages in a row. Servers send them where they skip objects that are deleted or hidden, mostly
- * 1000 a page. A server that sends this many makes no progress.
+ * Most empty pages in a row. Servers send them where they skip deleted or hidden objects, mostly 1000 per
+ * page. A server that sends this many makes no progress.
  */
 const MOST_EMPTY_PAGES = 10_000;
 
 /**
- * Yields the pages of a listing that hold objects, from a request on to the last page. Empty pages are
- * skipped as long as the server says that they are not the last.
+ * Yields the pages of a listing that hold objects, from a request to the last page. Empty pages are skipped
+ * while the server says that they are not the last.
  * @param isSorted Whether the server is known to list keys in the order of their bytes.
- * @throws Failure `ListingStuck` for a server that makes no progress: a token that came before, pages that
- * begin where an earlier one did, empty pages without end. To end there as if all were listed would lose the
- * objects that follow.
+ * @throws Failure `ListingStuck` for a server that makes no progress: a repeated token, pages that begin
+ * where an earlier one did, or endless empty pages. Ending there as if all were listed would lose the objects
+ * that follow.
  */
 export async function* walkPages(
   client: S3Client,
@@ -44,8 +44,8 @@ export async function* walkPages(
 }
 
 /**
- * Notices that tokens repeat, in constant memory (Brent's algorithm). It compares each token with a kept one,
- * and keeps a newer one instead after twice as many. A circle of n tokens is noticed within 3 n of them.
+ * Notices repeated tokens in constant memory (Brent's algorithm). It compares each token with a kept one, and
+ * replaces that by a newer one after twice as many. A cycle of n tokens is noticed within 3 n of them.
  */
 class TokenTrail {
   #kept: string | undefined;

@@ -3,9 +3,7 @@ import pLimit from 'p-limit';
 import type { S3Client } from '../http/client.js';
 import { RangedRead, type ObjectFacts, type RangeRequest } from './ranged-read.js';
 
-/**
- * Parts of one read that are fetched at the same time, so that a long read does not take every connection.
- */
+/** Parts of one read that are fetched concurrently, so that a long read does not take every connection. */
 const PARTS_AT_ONCE = 16;
 
 /** Reads ranges into memory, in parts if they are long. */
@@ -36,7 +34,7 @@ export class RangeReader {
   }
 
   /**
-   * Reads a range in parts. The first part goes ahead until its answer begins, which tells the version and
+   * Reads a range in parts. The first part goes ahead until its answer begins, which gives the version and
    * the size of the object. All parts are pinned to these, and so know where the object ends.
    */
   async #readInParts(range: RangeRequest): Promise<number> {
@@ -80,7 +78,7 @@ export class RangeReader {
 }
 
 /**
- * Reports how many bytes are there from the beginning onwards, although parts come in any order. Returns the
+ * Reports how many bytes are complete from the beginning, although parts arrive in any order. Returns a
  * listener for each part.
  */
 function inOrder(

@@ -6,34 +6,34 @@ import type { Sink } from '../http/exchange.js';
 import { broken, changed, Failure, wrongAnswer } from '../http/failure.js';
 import type { Tries } from '../http/retries.js';
 
-/** How often a whole object may come wrong. If it is wrong more often, it is wrong at the server. */
+/** How often a whole object may arrive corrupt. If it happens more often, it is corrupt on the server. */
 const MOST_CORRUPT = 8;
 
-/** What a read knows of its object once the first answer has begun. */
+/** Facts about the object of a read, known once the first answer has begun. */
 export interface ObjectFacts {
   readonly etag: string;
   readonly size: number;
 }
 
-/** A range to be read. */
+/** A range to read. */
 export interface RangeRequest {
   readonly key: string;
   readonly offset: number;
   /** Bytes to read, at least one. */
   readonly length: number;
   /**
-   * Returns memory for as many bytes as the range turns out to have. Called again where a read begins anew.
+   * Returns memory for as many bytes as the range turns out to have. Called again when a read starts over.
    */
   readonly memory: (bytes: number) => Uint8Array;
   /** The ETag that the object must have. */
   readonly version: string | undefined;
-  /** The size that the object must have, if it is known already. */
+  /** The size that the object must have, if already known. */
   readonly size?: number | undefined;
   readonly signal: AbortSignal | undefined;
-  /** Told how much of the memory is final, unless only a checksum at the end decides that. */
+  /** Called with the number of final bytes in memory, unless only a checksum at the end decides that. */
   readonly progress?: ((bytes: number) => void) | undefined;
   /**
-   * Whether to ask for the whole object, because it begins with the range: only then do servers send its
+   * Whether to request the whole object, because it begins with the range: only then do servers send its
    * checksum.
    */
   readonly asWhole?: boolean | undefined;
@@ -42,8 +42,8 @@ export interface RangeRequest {
 }
 
 /**
- * Reads a range into memory, over as many requests as it takes: after a failure it goes on from the byte
- * where it broke. All of it is of one version: the one that was asked for, else that of the first answer.
+ * Reads a range into memory, over as many requests as needed. After a failure it resumes at the byte where it
+ * broke. All of it is of one version: the requested one, or else that of the first answer.
  */
 export class RangedRead implements Sink {
   readonly #client: S3Client;
@@ -52,13 +52,13 @@ export class RangedRead implements Sink {
   #target: Uint8Array = new Uint8Array();
   #etag: string | undefined;
   #size: number | undefined;
-  /** Bytes of the target that are good. */
+  /** Valid bytes in the target. */
   #filled = 0;
-  /** Whether bytes were reported as final. They can no longer be given up then. */
+  /** Whether bytes were reported as final. Then they can no longer be discarded. */
   #isTold = false;
-  /** Bytes of the present answer before those of the range. */
+  /** Bytes of the present answer before the range. */
   #skip = 0;
-  /** Bytes of the present answer that are still to come. */
+  /** Bytes of the present answer still to come. */
   #left = 0;
   #isWhole = false;
   #checksum: Checksum | undefined;
@@ -76,7 +76,7 @@ export class RangedRead implements Sink {
   }
 
   /**
-   * Reads the range, and returns the number of bytes. They are fewer than asked for only at the end of the
+   * Reads the range, and returns the number of bytes. It is less than requested only at the end of the
    * object.
    */
   async run(): Promise<number> {
@@ -107,7 +107,7 @@ export class RangedRead implements Sink {
       this.#filled += taken;
       this.#left -= taken;
       this.#tries?.progress(taken);
-      // With a checksum they may turn out to be wrong, and come anew.
+      // With a checksum they may turn out to be corrupt, and be fetched again.
       if (this.#checksum === undefined) this.#tell();
     }
     return !(this.#isWhole && this.#left === 0 && this.#from < (this.#size ?? 0));
@@ -128,7 +128,7 @@ export class RangedRead implements Sink {
     return this.#range.offset + this.#filled;
   }
 
-  /** Where the range ends, as far as that is known. */
+  /** The end of the range, if known. */
   get #end(): number {
     return Math.min(this.#range.offset + this.#range.length, this.#size ?? Infinity);
   }
@@ -163,7 +163,7 @@ export class RangedRead implements Sink {
     }
   }
 
-  /** A server may check the range before the ETag, so it must be checked of which version this is the end. */
+  /** A server may check the range before the ETag, so the version that ends here must be checked. */
   async #assertEnds(etag: string): Promise<void> {
     const { key, signal } = this.#range;
     const { headers } = await this.#client.send({ method: 'HEAD', key }, undefined, signal);
@@ -211,8 +211,8 @@ export class RangedRead implements Sink {
   }
 
   /**
-   * Gives up what was read, because it is unknown which bytes are wrong. If bytes were reported as final, the
-   * read fails for good. These restarts are counted separately: bytes that come anew count as progress, and
+   * Discards the bytes read so far, because it is unknown which are wrong. If bytes were reported as final,
+   * the read fails for good. These restarts are counted separately: bytes fetched again count as progress, so
    * it might go on forever.
    */
   #startingAnew(code: string, advice: string): Failure {
@@ -232,8 +232,8 @@ interface AnsweredRange {
 }
 
 /**
- * The bytes that an answer contains, as it says. A server that does not support ranges answers 200 with the
- * whole object.
+ * The bytes that an answer says it contains. A server that does not support ranges answers 200 with the whole
+ * object.
  */
 function rangeIn(status: number, headers: IncomingHttpHeaders): AnsweredRange {
   const length = lengthOf(headers);
@@ -241,7 +241,8 @@ function rangeIn(status: number, headers: IncomingHttpHeaders): AnsweredRange {
   const match = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(headerOf(headers, 'content-range') ?? '');
   const [first, last, size] = (match ?? []).slice(1).map(Number);
   const isWhole = first !== undefined && last !== undefined && size !== undefined;
-  // Fewer bytes than the range has are taken, and the rest is requested. More bytes cannot be part of it.
+  // If there are fewer bytes than the range has, they are taken and the rest is requested. More bytes cannot
+  // be part of it.
   if (status !== 206 || !isWhole || (length ?? 0) > last - first + 1)
     throw wrongAnswer(status, 'WrongRange', 'the answer does not name the bytes that it has');
   return { first, last, size };

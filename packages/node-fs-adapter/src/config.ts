@@ -64,7 +64,7 @@ const schema = group('options of the driver', {
   }).optional(),
 });
 
-/** `driver: fs`: a directory, written only if it is a tier. */
+/** `driver: fs`: a directory. It is written only if it is a tier. */
 export const driverFactory: DriverFactory<Omit<FileSystemDriverOptions, 'writable' | 'clock'>> = {
   schema,
   create: (options, { baseDirectory, role, clock }) =>

@@ -31,7 +31,7 @@ import { RootDirectory } from './root/root-directory.js';
 import { SLOTS, THREADS, ThreadPool } from './read/thread-pool.js';
 import { walk } from './list/walk.js';
 
-/** The unit in which a file's blocks are counted, whatever the block size of its file system is. */
+/** The unit in which a file's blocks are counted, whatever the block size of its file system. */
 const BYTES_OF_A_BLOCK = 512;
 
 /** Milliseconds that `close` waits for calls that hang. */
@@ -42,22 +42,22 @@ const LONGEST_CLOSE_MS = 1000;
  *
  * Keys cannot leave the root: `..`, absolute keys, NUL and symbolic links that lead outside are
  * `TIERED_KEY_INVALID`, unless `links` lets links lead outside. Reads are positioned reads on descriptors
- * that stay open between calls. The next `stat` notices a file that was replaced under the same name. Where
- * no version is asked for, a file is read without a further check: a device in its place is read too.
+ * that stay open between calls. The next `stat` notices a file that was replaced under the same name. If no
+ * version is requested, a file is read without a further check: a device in its place is read too.
  *
- * An abort is looked at before each system call, because a call that is under way cannot be stopped.
- * Listings, and reads and `stat` of a tier's objects, end at once all the same, and leave their calls behind.
- * When so many calls hang that few threads of Node's pool are left, further ones are `TIERED_UNAVAILABLE`,
+ * The signal is checked before each system call, because a call in flight cannot be stopped. Listings, and
+ * reads and `stat` of a tier's objects, nevertheless end at once on abort, and leave their calls behind. When
+ * so many calls hang that few threads of Node's pool are left, further ones are `TIERED_UNAVAILABLE`,
  * retryable.
  *
- * Native threads make the reads, up to `nativeThreads` at a time, where `@tiered/native` is available. Node's
- * thread pool makes them elsewhere (`capabilities.threads` says which). Reads that are as fast as memory have
- * shorter ways: small ones of a tier are blocking calls, and two more native threads read batches into shared
+ * If `@tiered/native` is available, native threads make the reads, up to `nativeThreads` at a time. Otherwise
+ * Node's thread pool makes them (`capabilities.threads` says which). Reads that are as fast as memory take
+ * shortcuts: small ones of a tier are blocking calls, and two more native threads read batches into shared
  * memory.
  *
  * Node's pool has four threads for the whole process, unless UV_THREADPOOL_SIZE says otherwise. A read keeps
- * its thread while the source does not answer, also after an abort. If reads of a slow source wait for these
- * threads, the process is warned once.
+ * its thread until the source answers, even after an abort. If reads of a slow source wait for these threads,
+ * the process is warned once.
  */
 export class FileSystemDriver implements StorageDriver {
   readonly name: string;
@@ -68,12 +68,12 @@ export class FileSystemDriver implements StorageDriver {
   readonly #reader: FileReader;
   readonly #batches: BatchReads;
   readonly #writers = new Set<FileWriter>();
-  /** Writes files whose bytes are all there, and that need not be on the disk itself. */
+  /** Writes files whose bytes are all available, and that need not be on the disk itself. */
   readonly #native: NativeWriter | undefined;
-  /** Ends of listings that an abort has ended, while calls of theirs may hang. */
+  /** Ends of listings that were aborted while calls of theirs may hang. */
   readonly #left = new Set<Promise<void>>();
   #opened: RootDirectory | undefined;
-  /** Tells the file system of a source from another at its path, since it was opened. */
+  /** Tells the file system of a source from another one mounted at its path since it was opened. */
   #fileSystem: string | undefined;
 
   /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
@@ -106,20 +106,22 @@ export class FileSystemDriver implements StorageDriver {
       this.#native = new NativeWriter(this.name, () => this.#root, this.#pool);
   }
 
-  /** The directory: its real path while the driver is open, else as it was given. */
+  /** The directory: its real path while the driver is open, else the path in the options. */
   get location(): string {
     const directory = this.#opened?.realPath ?? this.#path;
     return `file://${path.posix.join('/', directory.replaceAll(path.sep, '/'), '/')}`;
   }
 
-  /** The name that the options give to the data, else the place with what tells its file system apart. */
+  /**
+   * The name of the data from the options, else the path with the details that tell its file system apart.
+   */
   get identity(): string | undefined {
     const { identity } = this.#options;
     if (identity !== undefined) return `data:${identity}/`;
     return this.#fileSystem === undefined ? undefined : `${this.location}#${this.#fileSystem}`;
   }
 
-  /** Descriptors that are open now: kept files, those of reader threads, and writers that have not ended. */
+  /** Open descriptors: kept files, those of reader threads, and writers that have not ended. */
   get openFiles(): number {
     const writing = this.#writers.size + (this.#native?.openFiles ?? 0);
     return this.#reader.openFiles + this.#batches.openFiles + writing;
@@ -139,8 +141,8 @@ export class FileSystemDriver implements StorageDriver {
   }
 
   /**
-   * As the contract says. What is being written is discarded. Waits at most a second for calls that hang;
-   * they close what they have open when they end.
+   * Follows the contract. Unfinished writes are discarded. Waits at most a second for calls that hang. They
+   * close their files when they end.
    */
   async close(): Promise<void> {
     const closing = Promise.all([
@@ -296,7 +298,7 @@ export class FileSystemDriver implements StorageDriver {
     });
   }
 
-  /** Begins an object. `operation` is the caller's; errors of the parts name it. */
+  /** Begins an object. `operation` is the caller's. Errors of the parts name it. */
   #create(operation: 'create' | 'write', key: string, options: WriteOptions): Promise<FileWriter> {
     const { size, ifAbsent = false, signal } = options;
     return this.#touch(operation, key, signal, async () => {
@@ -321,8 +323,8 @@ export class FileSystemDriver implements StorageDriver {
   }
 
   /**
-   * Runs an operation after a look at the signal, and translates its errors. The signal is not looked at
-   * afterwards, because a write that was published must not be reported as aborted.
+   * Runs an operation after a check of the signal, and translates its errors. The signal is not checked
+   * afterwards, because a published write must not be reported as aborted.
    */
   async #run<T>(
     operation: Operation,
@@ -339,7 +341,7 @@ export class FileSystemDriver implements StorageDriver {
     }
   }
 
-  /** As `#run`, for calls of Node's pool that change something. */
+  /** Like `#run`, for calls of Node's pool that change something. */
   #touch<T>(
     operation: Operation,
     key: string,

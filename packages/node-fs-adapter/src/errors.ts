@@ -47,7 +47,7 @@ export function isFault(error: unknown): boolean {
   return hasErrno(error, ...PASSING);
 }
 
-/** Translates an error of `node:fs` into one of the SDK. Other errors pass as they are. */
+/** Translates an error of `node:fs` into one of the SDK. Other errors are returned unchanged. */
 export function fromFsError(error: unknown, driver: string, operation: Operation, key: string): unknown {
   const errno = (error as NodeJS.ErrnoException | null)?.code;
   if (isTieredError(error) || errno === undefined || (error as NodeJS.ErrnoException).syscall === undefined)
@@ -67,12 +67,12 @@ export function fromFsError(error: unknown, driver: string, operation: Operation
   });
 }
 
-/** Whether an error of `node:fs` carries one of these codes. */
+/** Whether an error of `node:fs` has one of these codes. */
 export function hasErrno(error: unknown, ...codes: string[]): boolean {
   return codes.includes((error as NodeJS.ErrnoException | null)?.code ?? '');
 }
 
-/** Makes the error of a key under which there is something other than a file. */
+/** Makes the error of a key that leads to something other than a file. */
 export function notAFile(driver: StorageDriver, operation: Operation, key: string): TieredError {
   return new TieredError(
     'TIERED_NOT_FOUND',

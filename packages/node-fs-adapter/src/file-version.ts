@@ -1,13 +1,13 @@
 import type fs from 'node:fs';
 import type { ObjectStat } from '@tiered/core';
 
-/** The properties of a file that a read looks at. */
+/** The properties of a file that a read checks. */
 export type FileLook = Pick<fs.BigIntStats, 'isFile' | 'mtimeNs' | 'size' | 'ino' | 'nlink'>;
 
 type Identity = Pick<FileLook, 'mtimeNs' | 'size' | 'ino'>;
 
 /**
- * Returns the identity of a file's content. It changes with the size, the time of modification and the inode.
+ * Returns the identity of a file's content. It changes with the size, the modification time and the inode.
  */
 export function versionOf({ mtimeNs, size, ino }: Identity): string {
   return `${mtimeNs.toString(36)}-${size.toString(36)}-${ino.toString(36)}`;
@@ -15,7 +15,7 @@ export function versionOf({ mtimeNs, size, ino }: Identity): string {
 
 const VERSION = /^-?[\da-z]+-([\da-z]+)-[\da-z]+$/;
 
-/** Returns the size in a version, without asking the storage; `Infinity` for texts of another form. */
+/** Returns the size in a version, without asking the storage. `Infinity` for texts of another form. */
 export function sizeIn(version: string | undefined): number {
   const size = VERSION.exec(version ?? '')?.[1];
   return size === undefined ? Infinity : Number.parseInt(size, 36);
@@ -26,7 +26,7 @@ export function describe(key: string, stat: Identity): ObjectStat {
   return { key, size: Number(stat.size), version: versionOf(stat) };
 }
 
-/** Whether two looks at files found the same version, without the strings of `versionOf`. */
+/** Whether two files have the same version, without building the strings of `versionOf`. */
 export function isSame(one: Identity, other: Identity): boolean {
   return one.mtimeNs === other.mtimeNs && one.size === other.size && one.ino === other.ino;
 }

@@ -1,3 +1,3 @@
-/** A directory as source or tier. @module */
+/** A directory as a source or tier. @module */
 export { FileSystemDriver } from './driver.js';
 export { type FileSystemDriverOptions } from './options.js';

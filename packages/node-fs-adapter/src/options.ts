@@ -11,7 +11,7 @@ const MOST_THREADS = 256;
 export interface FileSystemDriverOptions {
   /**
    * The directory. Keys are paths below it, with `/` between segments on every platform. A path that begins
-   * with `~/` is refused, because only shells know it as the home directory.
+   * with `~/` is refused, because only shells expand it to the home directory.
    */
   readonly root: string;
   /**
@@ -21,38 +21,38 @@ export interface FileSystemDriverOptions {
   readonly writable?: boolean | undefined;
   /**
    * Handling of symbolic links of a source that lead out of the root. `inside` refuses to read them, and
-   * leaves them out of listings, which tell that (`ListOptions.leftOut`). `refuse` makes a listing that meets
-   * one fail with `TIERED_KEY_INVALID`. `follow` reads whatever they lead to, for datasets that are made of
-   * links to files elsewhere; a user with write access to the root can then have any file read that this
-   * process may read. Links that stay inside the root are always followed. Default: `inside`. A tier takes no
-   * other.
+   * leaves them out of listings, which report that (`ListOptions.leftOut`). `refuse` makes a listing that
+   * meets one fail with `TIERED_KEY_INVALID`. `follow` reads their targets, for datasets made of links to
+   * files elsewhere. A user with write access to the root can then have any file read that this process may
+   * read. Links that stay inside the root are always followed. Default: `inside`. A tier accepts no other
+   * value.
    */
   readonly links?: Links | undefined;
   /**
-   * Names the data of a source, so that copies on tiers, and a manifest, are of this data wherever it is
-   * mounted: give two mount points one name if they show the same files with the same times and inodes. Take
-   * another name for other data. Default: the path, and on Linux what tells the file system at that path from
-   * another one, as far as that is known (servers, images, disks). Only for sources.
+   * Names the data of a source, so that copies on tiers, and a manifest, belong to this data wherever it is
+   * mounted. Give two mount points one name if they show the same files with the same times and inodes. Use
+   * another name for other data. Default: the path, and on Linux the details that tell the file system at
+   * that path from another one, as far as known (servers, images, disks). Only for sources.
    */
   readonly identity?: string | undefined;
   /**
    * Whether a write is on the disk itself before it counts as published: the file, then its name, and every
-   * directory that was made on the way. The same holds for a delete. Costs a few trips to the disk per
-   * object. Default: false, because a tier is a cache: after a power cut, what it cannot prove is fetched
-   * again.
+   * directory that was created on the way. The same holds for a delete. Costs a few trips to the disk per
+   * object. Default: false, because a tier is a cache: after a power cut, objects that it cannot prove are
+   * fetched again.
    */
   readonly fsync?: boolean | undefined;
   /**
-   * Readers of the files that the driver writes, whatever the umask is: `owner` (files 0600, directories
-   * 0700), `group` (0640, 0750) or `everyone` (0644, 0755). Existing directories stay as they are. What the
-   * driver keeps beside the objects is readable by the owner only. Default: `owner`, because a source may be
+   * Readers of the files that the driver writes, whatever the umask: `owner` (files 0600, directories 0700),
+   * `group` (0640, 0750) or `everyone` (0644, 0755). Existing directories stay unchanged. Files that the
+   * driver keeps beside the objects are readable by the owner only. Default: `owner`, because a source may be
    * readable by few, and its copies must not be readable by more.
    */
   readonly readableBy?: ReadableBy | undefined;
   /**
    * Files kept open between reads, at least 1. A read of a kept file saves its open, check and close. Where
-   * blocking reads are native, a file is kept from its second read on.
-   * Default: 256, a quarter of the descriptors that a process commonly may have.
+   * blocking reads are native, a file is kept from its second read on. Default: 256, a quarter of the
+   * descriptors that a process commonly may have.
    */
   readonly maxOpenFiles?: number | undefined;
   /**
@@ -62,24 +62,23 @@ export interface FileSystemDriverOptions {
    */
   readonly blockingCalls?: boolean | undefined;
   /**
-   * The most reads under way at the same time in native threads, from 1 to 256, where `@tiered/native` is
-   * available. 0 uses Node's thread pool, as it is used elsewhere, which has four threads for the whole
+   * The most concurrent reads in native threads, from 1 to 256, where `@tiered/native` is available. 0 uses
+   * Node's thread pool, which is also used without the native part. That has four threads for the whole
    * process unless UV_THREADPOOL_SIZE says otherwise. A thread starts when a read finds none idle, and costs
    * some 10 KB. Unless this is 0, four more native threads write objects that are written at once, without
-   * `fsync`. Default: 128, more than loaders have under way.
+   * `fsync`. Default: 128, more than loaders have in flight.
    */
   readonly nativeThreads?: number | undefined;
   /**
    * Native threads that read batches (`readMany`) into shared memory, as long as their reads are as fast as
    * memory. 0 starts none. They start with the first such batch, and end at `close`. Without effect where
-   * there are no native threads. Default: 2, which keep two cores busy; more gain little.
+   * there are no native threads. Default: 2, which keep two cores busy. More gain little.
    */
   readonly readerThreads?: number | undefined;
   /**
-   * Operations of the file system that a listing has under way at the same time, at least 1. They read
-   * directories and describe files. Node's thread pool makes 4 of them at a time, unless UV_THREADPOOL_SIZE,
-   * set before Node starts, says otherwise. Default: 32, because a shared file system answers slowly, but
-   * many requests at a time.
+   * Concurrent operations of the file system in a listing, at least 1. They read directories and describe
+   * files. Node's thread pool makes 4 of them at a time, unless UV_THREADPOOL_SIZE, set before Node starts,
+   * says otherwise. Default: 32, because a shared file system answers slowly, but many requests at a time.
    */
   readonly listConcurrency?: number | undefined;
   /** Times blocking calls. Default: the clock of the machine. */

@@ -87,7 +87,7 @@ export class DirectoryHome implements IndexHome {
 }
 
 /**
- * Makes an empty file if there is none. An existing file is not opened, because closing it would end the
+ * Creates an empty file if there is none. An existing file is not opened, because closing it would end the
  * locks that a database of this process has on it.
  */
 async function makePrivateFile(filePath: string): Promise<void> {
@@ -98,12 +98,12 @@ async function makePrivateFile(filePath: string): Promise<void> {
   }
 }
 
-/** Without them, processes that miss an object at the same moment each fetch it, and nothing else is lost. */
+/** Without locks, processes that miss an object at the same moment each fetch it. Nothing else is lost. */
 async function openLocks(filePath: string): Promise<NumberLocks | undefined> {
   return native().available ? NumberLocks.open(filePath).catch(() => undefined) : undefined;
 }
 
-/** Returns the kernel's id of the present boot, if it has one (Linux). */
+/** Returns the kernel's id of the present boot, if there is one (Linux). */
 function bootId(): string | undefined {
   try {
     return fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -5,28 +5,30 @@ import path from 'node:path';
 import { hasErrno } from '../errors.js';
 import { makeDirectory, PRIVATE } from '../write/file-writes.js';
 
-/** Ends the name of a directory in which a socket is made. To a connection it looks like one who died. */
+/** Suffix of a directory in which a socket is made. To a connection it looks like a dead process. */
 const UNREADY = '.new';
-/** The name of a socket in there, which is bound and may not listen yet. */
+/** The name of a socket in that directory, which is bound and may not listen yet. */
 const SOCKET = 's';
-/** Only the owner may connect. Without the right to write, a connection fails as if nobody could know. */
+/**
+ * Only the owner may connect. Without the right to write, a connection fails as if the answer were unknown.
+ */
 const MODE = 0o600;
-/** Tries to begin, where others clear up at the same time. */
+/** Tries to begin while others clean up at the same time. */
 const TRIES = 3;
-/** The most bytes of a socket's path: a little less than the system's `sockaddr_un` takes. */
+/** The most bytes of a socket's path: a little less than the limit of the system's `sockaddr_un`. */
 const LONGEST_PATH = 100;
-/** Errors of a connection if nobody listens any more, and if there is no socket. */
+/** Errors of a connection if no process listens any more, and if there is no socket. */
 const GONE = ['ECONNREFUSED', 'ENOENT'] as const;
 
 /**
- * Shows to others that this process runs and uses a directory, for as long as it does. It listens at a socket
- * in the directory. The kernel closes the socket with the process (or the worker thread), however that ends,
- * and refuses later connections, even from another container. Only the directory leads to the socket, not a
+ * Shows others that this process runs and uses a directory, for as long as it does. It listens on a socket in
+ * the directory. The kernel closes the socket with the process (or the worker thread), however that ends, and
+ * refuses later connections, even from another container. Only the directory leads to the socket, not a
  * number, a host name or a network. A process that is stopped (SIGSTOP) still counts as running, because the
- * kernel takes connections for it.
+ * kernel accepts connections for it.
  */
 export class Presence {
-  /** A unique id. Names of files of this presence begin with it. */
+  /** A unique id. It is the prefix of the names of this presence's files. */
   readonly id: string;
   readonly #directory: string;
   readonly #server: net.Server;
@@ -49,7 +51,7 @@ export class Presence {
         return new Presence(id, directory, server);
       } catch (error) {
         server.close();
-        // Another process cleared up just then.
+        // Another process has just cleaned up.
         if (!hasErrno(error, 'ENOENT') || tries === TRIES) throw error;
       }
     }
@@ -63,22 +65,23 @@ export class Presence {
     );
   }
 
-  /** Ends: at once for others, and resolves when nothing is left of it. Idempotent. */
+  /** Ends, at once for others. Resolves when nothing is left of it. Idempotent. */
   async end(): Promise<void> {
     if (!this.#server.listening) return;
     this.#server.close();
-    // The directory may have been replaced. A connection finds nobody there then.
+    // The directory may have been replaced. A connection then finds no process there.
     await removePresence(this.#directory, this.id).catch(() => undefined);
   }
 }
 
 /**
- * Makes a socket that listens, and gives it its name. It is renamed only then, because a socket looks dead
+ * Makes a listening socket, and gives it its name. It is renamed only then, because a socket looks dead
  * between binding and listening.
  *
- * The event loop itself binds a socket, and when the server closes removes the path that was bound. Neither
- * may wait for storage that hangs. So it is bound in a directory of its own: making that, in another thread,
- * shows that the storage takes names. Later there is none at that path, so there is nothing to remove.
+ * The event loop itself binds a socket, and removes the bound path when the server closes. Neither may wait
+ * for storage that hangs. So the socket is bound in a directory of its own. Another thread creates that,
+ * which shows that the storage accepts names. Later the bound path no longer exists, so there is nothing to
+ * remove.
  */
 async function make(server: net.Server, directory: string, id: string): Promise<void> {
   const unready = path.join(directory, id + UNREADY);
@@ -98,12 +101,12 @@ async function make(server: net.Server, directory: string, id: string): Promise<
 }
 
 /**
- * Whether the process behind an id runs; true if that cannot be known at the moment, as without free
+ * Whether the process with an id runs. True if that cannot be known now, for example without free
  * descriptors.
  */
 export async function isPresent(directory: string, id: string): Promise<boolean> {
   try {
-    // The event loop itself connects. Another thread looks first, as the storage may hang.
+    // The event loop itself connects. Another thread checks first, as the storage may hang.
     await fs.promises.lstat(path.join(directory, id));
     await reached(directory, id, connect);
     return true;
@@ -125,7 +128,7 @@ export async function presences(directory: string): Promise<string[]> {
   }
 }
 
-/** Removes the files of an id that is gone. */
+/** Removes the files of an id whose process is gone. */
 export function removePresence(directory: string, id: string): Promise<void> {
   return fs.promises.rm(path.join(directory, id), { recursive: true, force: true });
 }
@@ -149,8 +152,8 @@ async function reached<T>(
 function listen(server: net.Server, socketPath: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    // Exclusive, because in a process of `node:cluster` the primary would listen, and go on when this process
-    // is gone.
+    // Exclusive, because in a process of `node:cluster` the primary would listen, and continue after this
+    // process is gone.
     server.listen({ path: socketPath, exclusive: true }, () => {
       server.off('error', reject);
       resolve();

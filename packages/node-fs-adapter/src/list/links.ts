@@ -12,32 +12,32 @@ export const LINKS = ['follow', 'inside', 'refuse'] as const;
 export type Links = (typeof LINKS)[number];
 
 /**
- * Links to directories on the way to a file. Without a bound, links that lead to each other's directories
- * would be entered in every order.
+ * Links to directories on the way to a file. Without a limit, links to each other's directories would be
+ * entered in every order.
  */
 const MOST_ON_THE_WAY = 8;
 
 /** A directory of a listing, and the way to it. */
 export interface Directory {
-  /** The beginning of keys in it: empty, or with a `/` at its end. */
+  /** The prefix of its keys: empty, or with a `/` at its end. */
   readonly prefix: string;
   readonly realPath: string;
   /** The target of the last link on the way, or the root. */
   readonly from: string;
-  /** The parts of the way before that, each from where a link led to the directory of the next one. */
+  /** The earlier parts of the way. Each goes from the target of a link to the directory of the next link. */
   readonly before: readonly { readonly from: string; readonly to: string }[];
 }
 
-/** A directory that is entered, or why it is not. */
+/** A directory to enter, or why it is left out. */
 export type Entering = { readonly directory: Directory } | { readonly leftOut: string };
 
-/** The target of a link; undefined if it is neither a file nor a directory. */
+/** The target of a link. Undefined if it is neither a file nor a directory. */
 export type LinkTarget = { readonly object: ObjectStat } | Entering | undefined;
 
 /** Why a link is left out, in words. */
 export const OUTSIDE = "it is a symbolic link out of the root, which links: 'follow' would read";
 const NOWHERE = 'it is a symbolic link that leads nowhere';
-/** For names that this user may not look at, such as `lost+found`. */
+/** For names that this user may not read, such as `lost+found`. */
 export const DENIED = 'this user may not read it';
 const CIRCLE = 'it is a symbolic link to a directory that the way to it leads through';
 const TOO_MANY = `more than ${MOST_ON_THE_WAY} symbolic links to directories are on the way to it`;
@@ -47,7 +47,7 @@ export function rootOf(realPath: string): Directory {
   return { prefix: '', realPath, from: realPath, before: [] };
 }
 
-/** Enters a directory that is in another one, and no link. */
+/** Enters a directory that is a real subdirectory, and no link. */
 export function below({ prefix, realPath, from, before }: Directory, name: string): Entering {
   const target = path.join(realPath, name);
   if (isOn(before, target)) return { leftOut: CIRCLE };
@@ -57,7 +57,7 @@ export function below({ prefix, realPath, from, before }: Directory, name: strin
 /**
  * Finds the target of a link.
  * @param boundary The directory that links may not leave.
- * @param directory The one that the link is in.
+ * @param directory The directory of the link.
  */
 export async function follow(boundary: string, directory: Directory, name: string): Promise<LinkTarget> {
   try {
@@ -87,8 +87,8 @@ function isOn(way: Directory['before'], realPath: string): boolean {
 
 /**
  * Goes down to a directory, as a listing from the root would.
- * @param key Of the directory.
- * @returns undefined if a listing would not come there.
+ * @param key Key of the directory.
+ * @returns undefined if a listing would not reach it.
  */
 export async function descend(
   {

@@ -2,21 +2,21 @@ import { isUtf8 } from 'node:buffer';
 import fs from 'node:fs';
 import { TieredError } from '@tiered/core';
 
-/** Stands in a name for bytes that are no UTF-8. It may also be in the name itself. */
+/** Replaces bytes in a name that are not UTF-8. It may also be part of the name itself. */
 export const REPLACED = '\ufffd';
 
 /** Entries per call. */
 const ENTRIES_AT_ONCE = 256;
 
 /**
- * Looks at the names of a directory as they are on the disk. Costs a second pass over it, so it is for
- * directories with a name that holds `REPLACED`.
- * @param prefix What keys in the directory begin with.
+ * Checks the names in a directory as they are on the disk. Costs a second pass over the directory, so it is
+ * for directories with a name that contains `REPLACED`.
+ * @param prefix The prefix of keys in the directory.
  * @throws TieredError `TIERED_KEY_INVALID` for a name that is not UTF-8, which no key can name.
  */
 export async function assertNames(directory: string, prefix: string, driver: string): Promise<void> {
   const entries = await fs.promises.opendir(directory, {
-    // The types know no directories of buffers.
+    // The types lack directories of buffers.
     encoding: 'buffer' as BufferEncoding,
     bufferSize: ENTRIES_AT_ONCE,
   });
@@ -32,7 +32,7 @@ export async function assertNames(directory: string, prefix: string, driver: str
   }
 }
 
-/** A name with the bytes above ASCII as `ls -b` shows them, in hexadecimal. */
+/** A name whose bytes above ASCII are shown in hexadecimal, as by `ls -b`. */
 function shown(name: Buffer): string {
   return name
     .toString('latin1')

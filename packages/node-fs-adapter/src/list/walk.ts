@@ -25,10 +25,10 @@ const PAGE = 1000;
  * pages.
  */
 const AHEAD = PAGE;
-/** Entries per call. A call for each would be a trip through the thread pool for each. */
+/** Entries per call. Single entries would each cost a trip through the thread pool. */
 const ENTRIES_AT_ONCE = 256;
 
-/** A directory on the way through it. */
+/** A directory whose entries are being listed. */
 interface Entered {
   readonly directory: Directory;
   readonly entries: fs.Dir;
@@ -36,7 +36,7 @@ interface Entered {
   areNamesSure: boolean;
 }
 
-/** A file or a link that is to be described. */
+/** A file or a link to describe. */
 interface Named {
   readonly directory: Directory;
   readonly name: string;
@@ -53,35 +53,34 @@ export interface WalkOptions {
   /** The driver, for errors. */
   readonly driver: string;
   readonly prefix: string;
-  /** Operations of the file system under way at the same time. */
+  /** Concurrent operations of the file system. */
   readonly concurrency: number;
   /**
    * Called for everything on the way: files, links, directories, and the content of the private directory,
-   * which is otherwise left out. Costs a look at each directory.
+   * which is otherwise left out. Costs a stat of each directory.
    */
   readonly measure?: ((stat: fs.BigIntStats) => void) | undefined;
-  /** Told of links that are left out, and why. */
+  /** Called for links that are left out, with the reason. */
   readonly leftOut?: ((key: string, why: string) => void) | undefined;
   /** Ends the walk at once. */
   readonly signal: AbortSignal | undefined;
-  /** Told when an abort has left calls behind that hang, with the end of all of them. */
+  /** Called when an abort has left hanging calls behind, with a promise for the end of all of them. */
   readonly left: (ended: Promise<void>) => void;
 }
 
 /**
- * Lists the regular files below a root, in pages, in any order. Links to files are objects too, and links to
- * directories of a source are entered, unless they lead out of the root or in circles. What is neither a file
- * nor a directory is left out, and so is a file that vanishes meanwhile.
+ * Lists the regular files below a root, in pages, in any order. Links to files are objects too. Links to
+ * directories of a source are entered, unless they lead out of the root or in circles. Anything that is
+ * neither a file nor a directory is left out, and so is a file that vanishes meanwhile.
  *
- * Directories are read and files described at the same time, with as many operations as allowed, because a
- * shared file system answers slowly, but many requests at a time. What is held does not grow with a
- * directory: reading pauses while enough names wait to be described, and describing while enough pages wait
- * to be taken.
+ * Directories are read and files described concurrently, with as many operations as allowed, because a shared
+ * file system answers slowly, but many requests at a time. Memory does not grow with a directory: reading
+ * pauses while enough names wait to be described, and describing pauses while enough pages wait to be taken.
  */
 export async function* walk(options: WalkOptions): AsyncGenerator<readonly ObjectStat[], void, undefined> {
   const { root, boundary, isSource, prefix, signal, left } = options;
   signal?.throwIfAborted();
-  // A root that is gone is an error, and not an empty listing.
+  // A missing root is an error, and not an empty listing.
   await raceAbort(assertDirectory(root), signal);
   // Only directories that can hold the prefix are walked.
   const above = prefix.slice(0, Math.max(0, prefix.lastIndexOf('/')));
@@ -108,14 +107,14 @@ async function assertDirectory(directory: string): Promise<void> {
 
 class Walk {
   readonly #options: WalkOptions;
-  /** Directories to be entered, the last first, so that there are never many. */
+  /** Directories to enter, the last one first, so that there are never many. */
   readonly #directories: Directory[];
-  /** Directories that were entered, and are not being read at the moment. */
+  /** Directories that were entered, and are not being read now. */
   readonly #entered: Entered[] = [];
-  /** Files and links to be described. */
+  /** Files and links to describe. */
   readonly #named: Named[] = [];
   readonly #found: ObjectStat[] = [];
-  /** The beginning of keys in the directory in which the walk begins. */
+  /** The prefix of keys in the directory where the walk begins. */
   readonly #start: string;
   #underWay = 0;
   #stopped = false;
@@ -138,14 +137,14 @@ class Walk {
     return this.#found.splice(0, PAGE);
   }
 
-  /** Begins nothing more, and makes `next` throw. Later failures are ignored. */
+  /** Starts nothing more, and makes `next` throw. Later failures are ignored. */
   fail(error: unknown): void {
     this.#failure ??= { error };
     this.#stopped = true;
     this.#ended();
   }
 
-  /** Begins nothing more, waits for operations under way, and closes open directories. */
+  /** Starts nothing more, waits for operations in flight, and closes open directories. */
   async stop(): Promise<void> {
     this.#stopped = true;
     while (this.#underWay > 0) await this.#anEnd();
@@ -156,12 +155,12 @@ class Walk {
     return new Promise((resolve) => (this.#ended = resolve));
   }
 
-  /** Begins as many operations as may be under way. */
+  /** Starts as many operations as allowed. */
   #startAll(): void {
     while (!this.#stopped && this.#underWay < this.#options.concurrency && this.#startOne());
   }
 
-  /** Begins the next operation; false if there is none, or enough for the moment. */
+  /** Starts the next operation. False if there is none, or if there are enough for now. */
   #startOne(): boolean {
     if (this.#named.length < AHEAD) {
       const entered = this.#entered.pop();
@@ -204,9 +203,9 @@ class Walk {
   }
 
   /**
-   * Leaves out names that this user may not look at in a source, such as `lost+found`. The root is not among
-   * them: that was opened before.
-   * @throws The error, of anything else.
+   * Leaves out names that this user may not read in a source, such as `lost+found`. The root is not among
+   * them: it was opened before.
+   * @throws Any other error.
    */
   #leaveDenied(key: string, error: unknown): void {
     const { isSource, leftOut } = this.#options;
@@ -214,7 +213,7 @@ class Walk {
     leftOut?.(key, DENIED);
   }
 
-  /** Reads on in a directory until it ends or enough names are there. */
+  /** Continues to read a directory until it ends or there are enough names. */
   async #read(entered: Entered): Promise<void> {
     const { directory, entries } = entered;
     try {
@@ -249,7 +248,7 @@ class Walk {
     this.#startAll();
   }
 
-  /** Whether what has this key, or is below it, may begin with the prefix. */
+  /** Whether this key, or a key below it, may begin with the prefix. */
   #mayHold(key: string): boolean {
     const { prefix } = this.#options;
     return key.startsWith(prefix) || prefix.startsWith(key);

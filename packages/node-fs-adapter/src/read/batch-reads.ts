@@ -10,8 +10,8 @@ import { openIn } from './native-reader.js';
 import type { ThreadPool } from './thread-pool.js';
 
 /**
- * Few, because a thread that waits for a disk delays only its batch, and storage gets fast as soon as a first
- * epoch has brought it into memory.
+ * Small, because a thread that waits for a disk delays only its batch, and storage gets fast as soon as a
+ * first epoch has brought it into memory.
  */
 const PAUSES: Pauses = { first: 1, longest: 64 };
 
@@ -28,18 +28,18 @@ type ReadMany = (
 
 /** Reads of one object each. */
 export interface SingleReads extends Pick<StorageDriver, 'readInto'> {
-  /** As `readInto`, of a request with pieces. */
+  /** Like `readInto`, for a request with pieces. */
   readonly readPieces: (request: ReadRequest, options: OperationOptions) => Promise<number>;
 }
 
 /**
  * Reads batches. Two native threads read a batch into shared memory as long as that is as fast as memory (see
- * `memory-speed.ts`), which for small files is several times as fast as promises. They are not those of
- * single reads, so a batch of files in memory never waits behind a slow read. On slow storage a thread would
- * wait for one file after the other. So the batch becomes single reads there, all under way at once, and so
- * it does where there are no native threads.
+ * `memory-speed.ts`), which for small files is several times as fast as promises. Single reads use other
+ * threads, so a batch of files in memory never waits behind a slow read. On slow storage a thread would wait
+ * for one file after the other. There the batch becomes single reads, all in flight at once. The same happens
+ * where there are no native threads.
  *
- * Single reads repeat those that a thread could not make, so the outcomes, including errors, are those of
+ * Single reads repeat the reads that a thread could not make, so the outcomes, including errors, are those of
  * single reads.
  */
 export class BatchReads {
@@ -54,7 +54,7 @@ export class BatchReads {
    * @param single Makes the single reads.
    * @param root The root.
    * @param pool Knows whether the storage answers.
-   * @param threads Native threads for batches, which start with the first; 0 for none.
+   * @param threads Native threads for batches, started with the first batch; 0 for none.
    */
   constructor(single: SingleReads, root: () => RootDirectory, pool: ThreadPool, threads: number) {
     this.#single = single;
@@ -64,12 +64,12 @@ export class BatchReads {
     this.#speed = new MemorySpeed(pool, PAUSES);
   }
 
-  /** The most files that threads have open now. */
+  /** The most files that threads may have open now. */
   get openFiles(): number {
     return this.#io === undefined ? 0 : openIn(this.#io);
   }
 
-  /** As `StorageDriver.readMany`. An abort ends it when the threads have let go of the targets. */
+  /** Like `StorageDriver.readMany`. An abort ends it when the threads have released the targets. */
   async readMany(
     requests: readonly ReadRequest[],
     options: OperationOptions,
@@ -102,7 +102,7 @@ export class BatchReads {
         ranges += pieces === undefined ? 1 : pieces.length / 2;
       }
     }
-    // Threads that could read nothing are of no use, however fast.
+    // Threads that could read nothing are useless, however fast.
     const isOfUse = unread.length < requests.length && !isLeft;
     this.#speed.learn(isOfUse ? busyMs - SLICE_MS : Infinity, ranges, bytes);
     return readRest(requests, unread, outcomes, (rest) => this.#singly(rest, options));
@@ -128,8 +128,8 @@ export class BatchReads {
   }
 
   /**
-   * The requests by the names that threads know files by. Nothing has an empty one: a single read says what
-   * is wrong with the key, and knows the keys that are the driver's own.
+   * The requests with the names by which threads know files. An empty name has no file: a single read says
+   * what is wrong with the key, and knows the keys that are the driver's own.
    */
   #asNamed(requests: readonly ReadRequest[]): readonly ReadRequest[] {
     const below = this.#root().belowBoundary;
@@ -152,7 +152,7 @@ export class BatchReads {
 }
 
 /**
- * Reads a batch with parts of files that hold many objects. Such a file is kept open. While storage is as
+ * Reads a batch that includes parts of files with many objects. Such a file is kept open. While storage is as
  * fast as memory, one blocking system call reads a part, which costs less than opening the file in a thread.
  * Reads that are not of such parts, or may not block, are left to `others`.
  */
@@ -180,9 +180,9 @@ export async function readParts(
 }
 
 /**
- * Reads the rest of a batch, and puts the outcomes in place.
- * @param unread Which of the requests are left.
- * @param outcomes Of all requests; changed.
+ * Reads the rest of a batch, and fills in the outcomes.
+ * @param unread Indexes of the remaining requests.
+ * @param outcomes Outcomes of all requests; changed.
  */
 async function readRest(
   requests: readonly ReadRequest[],

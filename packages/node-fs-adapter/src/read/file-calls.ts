@@ -3,27 +3,27 @@ import fs from 'node:fs';
 const { O_RDONLY, O_NONBLOCK, O_NOCTTY } = fs.constants;
 
 /**
- * Opening must not wait for the writer of a FIFO, and not take over a terminal. Windows knows no such flags,
- * which are undefined there, and 0 to `|`.
+ * Opening must not wait for the writer of a FIFO, nor take over a terminal. Windows has no such flags. They
+ * are undefined there, and 0 to `|`.
  */
 const OPEN_FLAGS = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 
-/** `read(2)` takes 2 GiB at most; a round number below that. */
+/** `read(2)` takes 2 GiB at most. This is a round number below that. */
 const MOST_AT_ONCE = 2 ** 30;
 
 /**
- * The most memory that a read without a version gets without a look at the file's size: the largest chunk of
- * a fill.
+ * The most memory for a read without a version before the file's size is checked: the largest chunk of a
+ * fill.
  */
 export const MOST_UNSEEN = 16_777_216;
 
 /**
- * Bytes per call where a read is made of several, because it may be left behind or reports progress. One
+ * Bytes per call of a read made of several calls, because it may be left behind or reports progress. One
  * request of NFS brings as many.
  */
 export const PIECE = 1_048_576;
 
-/** A file that is read; its size is `Infinity` if it is not known. */
+/** A file being read. Its size is `Infinity` if unknown. */
 export interface SizedFile {
   readonly fd: number;
   readonly size: number;
@@ -36,12 +36,12 @@ export function openForReading(filePath: string): Promise<number> {
   });
 }
 
-/** As `openForReading`, blocking. */
+/** Like `openForReading`, blocking. */
 export function openForReadingBlocking(filePath: string): number {
   return fs.openSync(filePath, OPEN_FLAGS);
 }
 
-/** Looks at an open descriptor, with times to the nanosecond. */
+/** Describes an open descriptor, with times to the nanosecond. */
 export function statOf(fd: number): Promise<fs.BigIntStats> {
   return new Promise((resolve, reject) => {
     fs.fstat(fd, { bigint: true }, (error, stat) => (error ? reject(error) : resolve(stat)));
@@ -49,7 +49,7 @@ export function statOf(fd: number): Promise<fs.BigIntStats> {
 }
 
 /**
- * Fills the target from a position; resolves to the bytes read, fewer only at the end of the file. A known
+ * Fills the target from a position. Resolves to the bytes read, fewer only at the end of the file. A known
  * size saves the read that finds the end.
  *
  * It uses callbacks on bare descriptors: `FileHandle.read` does the same work and takes up to twice the time
@@ -64,13 +64,13 @@ export async function readFully(
   while (filled < target.byteLength) {
     const count = await readOnce(fd, target, filled, position + filled);
     filled += count;
-    // A read that ends where the file ends needs no second read to find the end.
+    // A read that ends at the end of the file needs no second read to find it.
     if (count === 0 || position + filled >= size) break;
   }
   return filled;
 }
 
-/** As `readFully`, blocking. */
+/** Like `readFully`, blocking. */
 export function readFullyBlocking({ fd, size }: SizedFile, target: Uint8Array, position: number): number {
   let filled = 0;
   while (filled < target.byteLength) {

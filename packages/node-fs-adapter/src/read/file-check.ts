@@ -5,23 +5,23 @@ import { isSame, sizeIn, versionOf, type FileLook } from '../file-version.js';
 import type { OpenFile, OpenFiles } from '../root/open-files.js';
 import type { SizedFile } from './file-calls.js';
 
-/** Returns a file with its size, if the version tells it. */
+/** Returns a file with its size, if the version contains it. */
 export function sized({ fd, version }: Pick<OpenFile, 'fd' | 'version'>): SizedFile {
   return { fd, size: sizeIn(version) };
 }
 
 /**
- * Whether a file has to be looked at after a read: to check its version, or, if nothing was read, that it is
- * a file at all.
+ * Whether a file has to be checked after a read: its version, or, if nothing was read, that it is a file at
+ * all.
  */
 export function mustLookAt({ version }: OpenFile, count: number): boolean {
   return version !== undefined || count === 0;
 }
 
 /**
- * Checks that an open file is the one that was asked for. Called after the bytes were read, because a file
- * may be changed while it is read.
- * @param now The file, looked at after the read.
+ * Checks that an open file is the requested one. Called after the bytes were read, because a file may be
+ * changed while it is read.
+ * @param now The file's state after the read.
  * @throws TieredError `TIERED_NOT_FOUND`, `TIERED_SOURCE_CHANGED`
  */
 export function assertFile(

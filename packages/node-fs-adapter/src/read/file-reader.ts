@@ -16,9 +16,8 @@ import { PoolQueue } from './pool-queue.js';
 import type { ThreadPool } from './thread-pool.js';
 
 /**
- * Reads files by key, from descriptors that stay open between reads: at once, as long as that is as fast as
- * memory (see `memory-speed.ts`), else in threads. These are native ones where there are any, and Node's
- * elsewhere.
+ * Reads files by key, from descriptors that stay open between reads: at once while that is as fast as memory
+ * (see `memory-speed.ts`), else in threads. These are native if available, and Node's otherwise.
  */
 export class FileReader {
   /** The descriptors. */
@@ -33,7 +32,7 @@ export class FileReader {
    * @param driver Named in errors.
    * @param root The root.
    * @param pool Knows whether the storage answers.
-   * @param options Of the driver.
+   * @param options Options of the driver.
    */
   constructor(
     driver: StorageDriver,
@@ -51,25 +50,25 @@ export class FileReader {
     this.#threads = this.#native ?? new NodeReader(driver, root, pool, files, queue);
   }
 
-  /** The most descriptors that are open now. */
+  /** The most descriptors that may be open now. */
   get openFiles(): number {
     return this.files.count + (this.#native?.openFiles ?? 0);
   }
 
-  /** The root was opened. */
+  /** Called when the root was opened. */
   open(): void {
     this.#native?.open();
   }
 
   /**
-   * Closes all that is open, and ends threads. Reads under way in native threads are aborted. Those in Node's
+   * Closes all open files, and ends threads. Reads in flight in native threads are aborted. Those in Node's
    * pool go on, and close their file when they end.
    */
   async close(): Promise<void> {
     await Promise.all([this.#native?.close(), this.files.close()]);
   }
 
-  /** Reads at once; undefined if a thread has to do it. */
+  /** Reads at once. Undefined if a thread has to do it. */
   readBlocking(key: string, { offset, length, version }: ReadOptions): Uint8Array | undefined {
     return this.#attempt(length, () => {
       const bytes = memoryFor(length, key);
@@ -78,7 +77,7 @@ export class FileReader {
     });
   }
 
-  /** As `readBlocking`, into the caller's memory. */
+  /** Like `readBlocking`, into the caller's memory. */
   readIntoBlocking(
     key: string,
     target: Uint8Array,
@@ -95,7 +94,7 @@ export class FileReader {
     );
   }
 
-  /** As `read`, into the caller's memory. */
+  /** Like `read`, into the caller's memory. */
   readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
     if (!this.#mode.isTurnDue) return this.#threads.readInto(key, target, options);
     return this.afterTurn(() => this.readIntoBlocking(key, target, options)).then(
@@ -104,8 +103,8 @@ export class FileReader {
   }
 
   /**
-   * Reads several pieces in threads, as `readInto` reads one range. Opens the file once for each read that is
-   * made at the same time, or less often.
+   * Reads several pieces in threads, like `readInto` for one range. Opens the file once for each concurrent
+   * read, or less often.
    */
   readPieces(request: ReadRequest, options: OperationOptions): Promise<number> {
     return this.#threads.readPieces(request, options);
@@ -117,7 +116,7 @@ export class FileReader {
   }
 
   /**
-   * Makes a blocking read that waited only for the event loop to turn; undefined if there was none, or if it
+   * Makes a blocking read that waited only for the event loop to turn. Undefined if there was none, or if it
    * still may not block.
    */
   async afterTurn<T>(read: () => T | undefined): Promise<T | undefined> {
@@ -126,14 +125,14 @@ export class FileReader {
     return read();
   }
 
-  /** The thread pool closes files that blocking reads have opened, which bounds how many they open. */
+  /** The thread pool closes files that blocking reads have opened, which limits how many they open. */
   #attempt<T>(length: number, read: () => T): T | undefined {
     return this.files.isBehind ? undefined : this.#mode.attempt(length, read);
   }
 
   /**
-   * A file is worth keeping open only if it is read again: to open it here, and have a thread close it later,
-   * costs several times as much as one call that does all of it.
+   * A file is worth keeping open only if it is read again. Opening it here and closing it later in a thread
+   * costs several times as much as one call that does everything.
    */
   #fillBlocking(key: string, target: Uint8Array, offset: number, version: string | undefined): number {
     if (this.#native !== undefined && !this.files.isAskedAgain(key)) {

@@ -1,12 +1,12 @@
 /*
  * The one rule for reads that are as fast as memory.
  *
- * A read of the page cache is cheapest where nobody is asked: a blocking call in the event loop, or a few
- * threads that take a whole batch. The same way is the worst for storage that has to move. So each of the two
- * ways is tried as long as its own times are those of memory. A slow try sends the next reads to the threads
- * that all other reads use, and one in many is tried again. A blocking call of native code knows whether it
- * gave the core away: one that did not was as fast as memory, however long others had the core. Storage that
- * has not answered yet, or not since it failed, is never tried.
+ * A read of the page cache is cheapest without a trip through a pool: a blocking call in the event loop, or a
+ * few threads that take a whole batch. The same ways are the worst for storage that has to seek. So each of
+ * the two ways is tried as long as its own times are those of memory. A slow try sends the next reads to the
+ * threads that all other reads use, and one in many is tried again. A blocking call of native code knows
+ * whether it yielded the core: one that did not was as fast as memory, however long others had the core.
+ * Storage that has not answered yet, or not since it failed, is never tried.
  */
 import type { Clock } from '@tiered/core';
 import { isFault } from '../errors.js';
@@ -20,20 +20,20 @@ import type { ThreadPool } from './thread-pool.js';
 const FAST_MS = 0.1;
 const FAST_MS_A_BYTE = 1000 / 2e9;
 
-/** For how many reads a way is left out that turned out to be slow. */
+/** For how many reads a slow way is skipped. */
 export interface Pauses {
   /** The most after a slow try that follows a fast one. */
   readonly first: number;
-  /** The most at all. */
+  /** The most in any case. */
   readonly longest: number;
 }
 
 /**
- * Knows of one way to read whether it is as fast as memory.
+ * Tracks whether one way to read is as fast as memory.
  *
- * A slow try took some multiple of the time that it may. The way is then left out as many times, within a
- * bound. So a hiccup costs next to nothing, and a disk that has to move costs a pause. As long as slow tries
- * follow each other, each pause is at least twice as long as the last one, up to another bound.
+ * A slow try took some multiple of the allowed time. The way is then skipped as many times, up to a limit. So
+ * a hiccup costs next to nothing, and a disk that has to seek costs a pause. As long as slow tries follow
+ * each other, each pause is at least twice as long as the last one, up to another limit.
  */
 export class MemorySpeed {
   readonly #pool: ThreadPool;
@@ -44,14 +44,14 @@ export class MemorySpeed {
 
   /**
    * @param pool Knows whether the storage answers.
-   * @param pauses Bounds the pauses.
+   * @param pauses Limits of the pauses.
    */
   constructor(pool: ThreadPool, pauses: Pauses) {
     this.#pool = pool;
     this.#pauses = pauses;
   }
 
-  /** Whether the next read is to take this way. Asked once for each read that could. */
+  /** Whether the next read takes this way. Asked once for each read that could. */
   isExpected(): boolean {
     if (!this.#pool.isProven) return false;
     if (this.#left === 0) return true;
@@ -59,7 +59,7 @@ export class MemorySpeed {
     return false;
   }
 
-  /** Notes that a try took so long, for so many files and bytes. */
+  /** Records the time of a try, for this many files and bytes. */
   learn(ms: number, files: number, bytes: number): void {
     const times = ms / (files * FAST_MS + bytes * FAST_MS_A_BYTE);
     const { first, longest } = this.#pauses;
@@ -80,14 +80,13 @@ const IN_A_ROW = 32;
 
 /**
  * One call in a hundred is a little slow on any storage, because memory is collected or touched for the first
- * time. After such a call only a few stay off the event loop.
+ * time. After such a call only a few reads stay off the event loop.
  */
 const PAUSES: Pauses = { first: 16, longest: 4096 };
 
 /**
  * Reads by blocking calls of the event loop, as long as these are as fast as memory. They read the page cache
- * 2 to 4 times as fast as Node's pool does. Slow storage blocks the event loop once in thousands
- * of calls.
+ * 2 to 4 times as fast as Node's pool. Slow storage blocks the event loop once in thousands of calls.
  */
 export class BlockingMode {
   readonly #clock: Clock;
@@ -108,7 +107,7 @@ export class BlockingMode {
   /**
    * Makes a call at once if it may block now. Undefined if it may not, or if it failed. A thread then meets
    * the same error, and has the time to explain it.
-   * @param length Bytes it moves.
+   * @param length Bytes that the call moves.
    */
   attempt<T>(length: number, call: () => T): T | undefined {
     if (!this.#mayBlock(length)) return undefined;
@@ -125,8 +124,8 @@ export class BlockingMode {
   }
 
   /**
-   * To be called within a call that did not wait for the storage, as the kernel knows: if it takes long,
-   * other programs have the core, and a trip through a thread would take longer still.
+   * To be called within a call that did not wait for the storage, according to the kernel. If it takes long,
+   * other programs have the core, and a trip through a thread would take even longer.
    */
   hasNotWaited(): void {
     this.#hasWaited = false;

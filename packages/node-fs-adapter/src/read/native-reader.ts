@@ -19,29 +19,29 @@ import type { ThreadPool } from './thread-pool.js';
 
 /**
  * The most bytes that the event loop's thread copies at a time, from a native thread's memory to memory that
- * may be taken away. Memory that is touched for the first time takes a millisecond for each MiB.
+ * may be taken away. Memory that is touched for the first time takes a millisecond per MiB.
  */
 const COPIED_AT_ONCE = 4_194_304;
 
-/** A read into memory of the caller's, or of our own. */
+/** A read into the caller's memory, or into our own. */
 interface Fill extends ReadIntoOptions {
   readonly operation: Operation;
-  /** Whether nobody can take the memory away meanwhile. */
+  /** Whether the memory cannot be taken away meanwhile. */
   readonly areFixed: boolean;
 }
 
 /**
- * Reads files by key in native threads, as many at a time as are wanted. Node's own pool has four threads for
+ * Reads files by key in native threads, as many at a time as configured. Node's own pool has four threads for
  * all files of a process, and a shared file system answers each request in milliseconds. A whole object is
- * one job: open, read, one look and close. The descriptors of files that are read in pieces are kept, as
- * those of the other reads are.
+ * one job: open, read, one fstat and close. The descriptors of files that are read in pieces are kept, like
+ * those of the other reads.
  */
 export class NativeReader {
   readonly #driver: StorageDriver;
   readonly #root: () => RootDirectory;
   readonly #pool: ThreadPool;
   readonly #files: OpenFiles;
-  /** The beginning of keys, as threads know them. */
+  /** The prefix of keys, as threads know them. */
   #below = '';
   readonly #threads: number;
   readonly #clock: Clock;
@@ -50,9 +50,9 @@ export class NativeReader {
   /**
    * @param driver Named in errors.
    * @param root The root.
-   * @param pool Is told how the storage answers.
+   * @param pool Learns how the storage answers.
    * @param files The descriptors.
-   * @param threads Reads at a time, 1 to 256.
+   * @param threads Concurrent reads, 1 to 256.
    * @param clock Lets the event loop turn between copies.
    */
   constructor(
@@ -71,12 +71,12 @@ export class NativeReader {
     this.#clock = clock;
   }
 
-  /** The most files that threads have open now. */
+  /** The most files that threads may have open now. */
   get openFiles(): number {
     return this.#io === undefined ? 0 : openIn(this.#io);
   }
 
-  /** The root was opened. */
+  /** Called when the root was opened. */
   open(): void {
     const { boundary, belowBoundary } = this.#root();
     this.#below = belowBoundary;
@@ -84,8 +84,8 @@ export class NativeReader {
   }
 
   /**
-   * Reads a range at once, in the event loop's thread, of a file that is opened and closed for it.
-   * @throws NativeError of whatever goes wrong with the file; TieredError `TIERED_KEY_INVALID`.
+   * Reads a range at once, in the event loop's thread, from a file that is opened and closed for it.
+   * @throws NativeError for any failure of the file; TieredError `TIERED_KEY_INVALID`.
    */
   readNow(key: string, target: Uint8Array, offset: number, version: string | undefined): number {
     this.#root().pathOf(key);
@@ -97,7 +97,7 @@ export class NativeReader {
     return this.#open.hasWaited;
   }
 
-  /** As `FileSystemDriver.read`. */
+  /** Like `FileSystemDriver.read`. */
   async read(key: string, options: ReadOptions): Promise<Uint8Array> {
     const { offset, length, version } = options;
     const fill = { ...options, operation: 'read', areFixed: true } as const;
@@ -107,14 +107,14 @@ export class NativeReader {
     return bytes.subarray(0, await this.#fill(key, bytes, fill));
   }
 
-  /** As `FileSystemDriver.readInto`. An abort gives the target back at once where the storage may hang. */
+  /** Like `FileSystemDriver.readInto`. An abort returns the target at once where the storage may hang. */
   readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
     return this.#fill(key, target, { ...options, operation: 'readInto', areFixed: options.isFixed === true });
   }
 
   /**
-   * Reads several pieces. As long as there is a thread for each, they are read at the same time from one
-   * descriptor. More of them are one job, in as many runs as there are threads, each of which opens the file.
+   * Reads several pieces. As long as there is a thread for each, they are read concurrently from one
+   * descriptor. More of them are one job, in as many runs as there are threads. Each run opens the file.
    */
   readPieces(request: ReadRequest, { signal }: OperationOptions): Promise<number> {
     const { key, offset, version } = request;
@@ -130,7 +130,7 @@ export class NativeReader {
     return this.#oneJob(key, fill, async () => joinCounts(await this.#readBatch(key, runs, fill)));
   }
 
-  /** Ends the threads. Reads under way are aborted. */
+  /** Ends the threads. Reads in flight are aborted. */
   async close(): Promise<void> {
     const io = this.#io;
     this.#io = undefined;
@@ -149,7 +149,7 @@ export class NativeReader {
 
   /** Runs a job that opens the file, reads it and closes it. */
   async #oneJob(key: string, { operation, signal }: Fill, job: () => Promise<number>): Promise<number> {
-    // Throws for keys that are wrong, or the driver's own.
+    // Throws for invalid keys, or the driver's own.
     this.#root().pathOf(key);
     const opened = this.#files.opens(key);
     try {
@@ -175,7 +175,7 @@ export class NativeReader {
     throw new NativeError(failed, 'read', JSON.stringify(key));
   }
 
-  /** Reads as much of an open file as there is, without knowing its size. */
+  /** Reads an open file to its end, without knowing its size. */
   #readUnseen(key: string, length: number, fill: Fill): Promise<Uint8Array> {
     return this.#use(key, fill, async (file) => {
       const { size } = await statOf(file.fd);
@@ -194,7 +194,7 @@ export class NativeReader {
       this.#assertThere(file, key, fill, isUnlinked);
       filled += bytes;
       if (bytes < piece.byteLength || filled === target.byteLength) return filled;
-      // Else copies that come fast enough follow one another without a turn.
+      // Otherwise copies that arrive fast enough would follow one another without a turn.
       if (isCopied(target, fill)) await this.#clock.turn();
       signal?.throwIfAborted();
       progress?.(filled);
@@ -226,7 +226,7 @@ export class NativeReader {
   }
 
   async #watch<T>(key: string, { operation, signal }: Fill, call: () => Promise<T>): Promise<T> {
-    // Throws for keys that are wrong, or the driver's own.
+    // Throws for invalid keys, or the driver's own.
     this.#root().pathOf(key);
     try {
       return await this.#pool.watchUntilAborted(signal, call);
@@ -236,7 +236,8 @@ export class NativeReader {
   }
 
   /**
-   * Translates codes that the system does not have. Other errors pass as they are, as those of `node:fs` do.
+   * Translates codes that the system does not have. Other errors are returned unchanged, like those of
+   * `node:fs`.
    */
   #explained(error: unknown, operation: Operation, key: string): unknown {
     if (!(error instanceof NativeError)) return error;
@@ -257,15 +258,15 @@ export class NativeReader {
 }
 
 /**
- * Returns the most files that native threads have open. Files that wait for a thread are not open yet, and
- * those that hang still are.
+ * Returns the most files that native threads may have open. Files that wait for a thread are not open yet,
+ * and those that hang still are.
  */
 export function openIn(io: IoThreads): number {
   const { items, left } = io.counts;
   return items + left;
 }
 
-/** The most bytes of one job: no more than is to be reported, or copied, at a time. */
+/** The most bytes of one job: the amount to report, or to copy, at a time. */
 function mostAtOnce(target: Uint8Array, fill: Fill): number {
   if (fill.progress !== undefined) return PIECE;
   return isCopied(target, fill) ? COPIED_AT_ONCE : Infinity;

@@ -20,8 +20,8 @@ import { THREADS, type ThreadPool } from './thread-pool.js';
 /**
  * Reads files by key in Node's thread pool, where there are no native threads.
  *
- * Each look at a remote file is a request. So a file is opened, read, and looked at once, at
- * the end, if a version was asked for. The read finds out whether it is a regular file.
+ * Each stat of a remote file is a request. So a file is opened, read, and checked once, at the end, if a
+ * version was requested. The read finds out whether it is a regular file.
  */
 export class NodeReader {
   readonly #driver: StorageDriver;
@@ -29,10 +29,7 @@ export class NodeReader {
   readonly #pool: ThreadPool;
   readonly #files: OpenFiles;
   readonly #queue: PoolQueue | undefined;
-  /**
-   * Memory that no read uses at the moment: one for each read that was under way at the same time, up to as
-   * many as the pool makes.
-   */
+  /** Memory that no read uses now: one for each concurrent read, up to as many as the pool makes. */
   readonly #scratch: Uint8Array[] = [];
 
   /**
@@ -40,7 +37,7 @@ export class NodeReader {
    * @param root The root.
    * @param pool Makes the calls.
    * @param files The descriptors.
-   * @param queue Watches the calls, if anybody has to.
+   * @param queue Watches the calls, if needed.
    */
   constructor(
     driver: StorageDriver,
@@ -56,7 +53,7 @@ export class NodeReader {
     this.#queue = queue;
   }
 
-  /** As `FileSystemDriver.read`. */
+  /** Like `FileSystemDriver.read`. */
   read(key: string, options: ReadOptions): Promise<Uint8Array> {
     return this.#use('read', key, options, async (file) => {
       const bytes = memoryFor(await this.#roomFor(file, options), key);
@@ -64,12 +61,12 @@ export class NodeReader {
     });
   }
 
-  /** As `FileSystemDriver.readInto`. */
+  /** Like `FileSystemDriver.readInto`. */
   readInto(key: string, target: Uint8Array, options: ReadIntoOptions): Promise<number> {
     return this.#use('readInto', key, options, (file) => this.#fill(file, key, target, options));
   }
 
-  /** Reads pieces, in as many runs as there are threads, each of which opens the file. */
+  /** Reads pieces, in as many runs as there are threads. Each run opens the file. */
   async readPieces(request: ReadRequest, options: OperationOptions): Promise<number> {
     const { requests, joinCounts } = inRuns(request, THREADS);
     return joinCounts(await allEnded(requests.map((run) => this.#readRun(run, options))));
@@ -98,8 +95,8 @@ export class NodeReader {
   }
 
   /**
-   * Reads into memory of its own, and copies to the caller's. A call that is left behind may write to the
-   * former at any later time.
+   * Reads into memory of its own, and copies to the caller's. A call that is left behind may write to its own
+   * memory at any later time.
    */
   async #fillByScratch(
     file: OpenFile,
@@ -115,7 +112,7 @@ export class NodeReader {
     }
   }
 
-  /** Reads piece by piece, and looks at the file before it says that one is there. */
+  /** Reads piece by piece, and checks the file before it reports a piece. */
   async #fillInPieces(
     file: OpenFile,
     key: string,
@@ -158,7 +155,7 @@ export class NodeReader {
     return this.#pool.run({ driver: this.#driver.name, operation, key }, signal, call);
   }
 
-  /** Looks at a file of which so many bytes were read, if that has to be. */
+  /** Checks a file of which this many bytes were read, if necessary. */
   async #lookAt(operation: Operation, key: string, file: OpenFile, count: number): Promise<void> {
     if (!mustLookAt(file, count)) return;
     const now = await this.#statOf(file);
@@ -178,9 +175,7 @@ export class NodeReader {
     }
   }
 
-  /**
-   * Returns the bytes of memory for a read: the length that was asked for, but not more than the file has.
-   */
+  /** Returns the bytes of memory for a read: the requested length, but not more than the file has. */
   async #roomFor(file: OpenFile, { offset, length }: ReadOptions): Promise<number> {
     const { size } = sized(file);
     const isUnseen = size === Infinity && length > MOST_UNSEEN;

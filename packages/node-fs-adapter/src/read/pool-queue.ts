@@ -4,42 +4,42 @@ import { native } from '@tiered/native';
 import { THREADS } from './thread-pool.js';
 
 /**
- * The least milliseconds that a call takes on slow storage, and the further time per byte: 250 MB/s. Node's
- * four threads read faster storage as fast as the event loop can follow, and more threads do not make a
- * stream of bytes faster.
+ * The least milliseconds of a call on slow storage, and the additional time per byte: 250 MB/s. Node's four
+ * threads read faster storage as fast as the event loop can follow, and more threads do not make a stream of
+ * bytes faster.
  */
 const SLOW_MS = 2;
 const SLOW_MS_A_BYTE = 1000 / 250e6;
 
-/** Calls from one look to the next: each look lets the event loop turn twice. */
+/** Calls from one look to the next. Each look lets the event loop turn twice. */
 const CALLS_A_LOOK = 8;
 
 /**
- * Looks that have to find slow calls, because some may be a hiccup, or a busy machine. A look that finds none
- * takes back two: at the beginning of a burst of reads nothing has waited yet.
+ * Looks that have to find slow calls, because some may be a hiccup, or a busy machine. A look that finds
+ * none takes back two: at the beginning of a burst of reads nothing has waited yet.
  */
 const LOOKS_TO_BELIEVE = 32;
 const LOOKS_TO_DOUBT = 2;
 
-/** Threads to advise: enough for most servers, and 64 MB of stacks at most. */
+/** Number of threads to advise: enough for most servers, and 64 MB of stacks at most. */
 const ADVISED_THREADS = 64;
 
-/** A call under way. */
+/** A call in flight. */
 interface Begun {
   readonly at: number;
   readonly bytes: number;
 }
 
-/** The process was warned: it has one pool, so one warning says it for all drivers. */
+/** Whether the process was warned. It has one pool, so one warning covers all drivers. */
 let isWarned = false;
 
 /**
- * Sees the calls of reads queue up for Node's few threads because storage is slow, and warns of it, once a
+ * Notices that reads queue up for Node's few threads because storage is slow, and warns about it, once per
  * process (`process.emitWarning`, type `TieredWarning`).
  *
- * A call whose end is seen late may have ended long before, while the event loop computed. So the oldest call
- * counts that is still under way when the loop has delivered all calls that had ended. If more calls are
- * under way than there are threads, it may have waited for others for as many times as long.
+ * A call whose end is seen late may have ended long before, while the event loop computed. So a look takes
+ * the oldest call still in flight after the loop has delivered all calls that had ended. If more calls are in
+ * flight than there are threads, it may have waited for others for as many times as long.
  */
 export class PoolQueue {
   readonly #clock: Clock;
@@ -59,7 +59,7 @@ export class PoolQueue {
     this.#driver = driver;
   }
 
-  /** Makes a call that moves so many bytes. */
+  /** Makes a call that moves this many bytes. */
   async watch<T>(bytes: number, call: () => Promise<T>): Promise<T> {
     if (isWarned) return call();
     const begun = this.#underWay.add({ at: this.#clock.now(), bytes });
@@ -78,7 +78,7 @@ export class PoolQueue {
     this.#isLooking = true;
     await this.#clock.turn();
     const now = this.#clock.now();
-    // All that had ended by then is delivered by now.
+    // All calls that had ended by then are now delivered.
     await this.#clock.turn();
     this.#isLooking = false;
     const oldest = this.#underWay.first?.value;
@@ -98,7 +98,7 @@ function slowMs({ bytes }: Begun): number {
   return SLOW_MS + bytes * SLOW_MS_A_BYTE;
 }
 
-/** The cause, and its remedy. */
+/** The cause and its remedy. */
 function advice(): string {
   const threads = `set UV_THREADPOOL_SIZE=${ADVISED_THREADS} in the environment before Node starts.`;
   const state = native();

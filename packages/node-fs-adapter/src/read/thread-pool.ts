@@ -6,17 +6,15 @@ import pLimit from 'p-limit';
 /** Threads that Node has for the calls of all parts of this process. Read once, as libuv does. */
 export const THREADS = Math.max(1, Number.parseInt(process.env['UV_THREADPOOL_SIZE'] ?? '', 10) || 4);
 
-/**
- * Calls on tiers at the same time, over all drivers. If all of them hang, a thread is left for the source.
- */
+/** Concurrent calls on tiers, over all drivers. If all of them hang, a thread is left for the source. */
 export const SLOTS = Math.max(1, THREADS - 1);
 const slots = pLimit(SLOTS);
 /**
- * Of those, calls that change something. A disk may take no writes for minutes and still be read, so if all
- * of them hang, a thread is left for reads.
+ * Of those, calls that change something. A disk may accept no writes for minutes and still be readable, so if
+ * all of them hang, a thread is left for reads.
  */
 const changes = pLimit(Math.max(1, SLOTS - 1));
-/** Calls that go on though nobody waits for them any more. */
+/** Calls that go on although no caller waits for them any more. */
 let leftBehind = 0;
 
 /**
@@ -33,9 +31,9 @@ export interface Caller {
 }
 
 /**
- * Calls of one driver that Node's thread pool makes, and the state of the storage as they show it. On a dying
- * disk or a dead server a system call can hang, and nothing takes it back. So the event loop must never be
- * what hangs, and callers that wait for a tier must be able to leave.
+ * Calls of one driver in Node's thread pool, and the state of the storage that they show. On a dying disk or
+ * a dead server a system call can hang, and nothing can cancel it. So the event loop itself must never hang,
+ * and callers that wait for a tier must be able to leave.
  */
 export class ThreadPool {
   readonly #clock: Clock;
@@ -46,20 +44,20 @@ export class ThreadPool {
 
   /**
    * @param clock Times the calls.
-   * @param mayLeave Whether callers may leave at once, as from a tier.
+   * @param mayLeave Whether callers may leave at once, as with a tier.
    */
   constructor(clock: Clock, mayLeave: boolean) {
     this.#clock = clock;
     this.#mayLeave = mayLeave;
   }
 
-  /** Whether what `run` calls may still be under way when it has settled. */
+  /** Whether a call made by `run` may still be in flight when `run` has settled. */
   get mayLeave(): boolean {
     return this.#mayLeave;
   }
 
   /**
-   * Whether the storage has answered since it was last in doubt, and keeps no call waiting for long: only
+   * Whether the storage has answered since it was last in doubt, and keeps no call waiting for long. Only
    * then may the event loop wait for it.
    */
   get isProven(): boolean {
@@ -68,7 +66,7 @@ export class ThreadPool {
     return oldest === undefined || this.#clock.now() - oldest.value < SUSPECT_AFTER_MS;
   }
 
-  /** Notes that the storage was not touched yet, or has failed. It has to show that it answers. */
+  /** Records that the storage was not touched yet, or has failed. It has to show that it answers. */
   doubt(): void {
     this.#isProven = false;
   }
@@ -85,13 +83,13 @@ export class ThreadPool {
 
   #ended(begun: Link<number>): void {
     this.#begun.remove(begun);
-    // An error is an answer too; one of the storage itself is followed by `doubt`.
+    // An error is an answer too. An error of the storage itself is followed by `doubt`.
     this.#isProven = this.#clock.now() - begun.value < SUSPECT_AFTER_MS;
   }
 
   /**
-   * As `watch`, of a call that changes something. On a tier it waits for its turn, and an abort ends that.
-   * Once it has begun, its end is waited for.
+   * Like `watch`, for a call that changes something. On a tier it waits for its turn, and an abort ends that
+   * wait. Once the call has begun, its end is waited for.
    */
   change<T>(signal: AbortSignal | undefined, call: () => Promise<T>): Promise<T> {
     if (!this.#mayLeave) return this.watch(call);
@@ -99,7 +97,8 @@ export class ThreadPool {
   }
 
   /**
-   * As `watch`, of a call that an abort ends while the storage may go on to hang: it has shown nothing then.
+   * Like `watch`, for a call that an abort ends while the storage may go on to hang. It has then shown
+   * nothing.
    */
   async watchUntilAborted<T>(signal: AbortSignal | undefined, call: () => Promise<T>): Promise<T> {
     const begun = this.#begun.add(this.#clock.now());
@@ -112,7 +111,7 @@ export class ThreadPool {
   }
 
   /**
-   * As `watch`. An abort is the end at once if callers may leave: the call must keep all that it needs until
+   * Like `watch`. If callers may leave, an abort ends it at once: the call must keep all that it needs until
    * it ends, and may not touch the caller's memory once its signal has aborted.
    * @throws TieredError `TIERED_UNAVAILABLE`, retryable, as long as so many calls hang that no other can be
    * made.

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { TieredError } from '@tiered/core';
 
-/** The directory at the root that belongs to the driver: never an object, never listed. */
+/** The directory at the root that belongs to the driver. It is never an object and never listed. */
 export const PRIVATE_DIRECTORY = '.tiered';
 
 /**
@@ -59,7 +59,7 @@ export function leavesRoot(driver: string, key: string): TieredError {
  */
 const UNUSUAL = /(?:^|\/)(?:[./]|$)|[\0\\:]|^[^\0-\x7f]/;
 
-/** Returns the problem of a key, in words; undefined if there is none. */
+/** Returns the problem of a key, in words. Undefined if there is none. */
 export function problemOf(key: string): string | undefined {
   if (!UNUSUAL.test(key)) return undefined;
   if (key.includes('\0')) return 'contains NUL';

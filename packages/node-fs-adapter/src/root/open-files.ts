@@ -3,23 +3,23 @@ import { LRUCache } from 'lru-cache';
 import type { FileLook } from '../file-version.js';
 
 /**
- * A file that is open for reading. It was not described yet, because that would be a request where files are
- * remote.
+ * A file that is open for reading. It has not been described yet, because that would cost a request on remote
+ * storage.
  */
 export interface OpenFile {
   readonly fd: number;
-  /** The version that it was opened for; undefined for any. */
+  /** The version that it was opened for. Undefined for any. */
   readonly version: string | undefined;
-  /** Whether a read has found that it is of that version. */
+  /** Whether a read has found that it has that version. */
   isVerified: boolean;
-  /** The file as it was when it was verified, if that was looked at here. */
+  /** The file's properties when it was verified, if that was checked here. */
   verified?: FileLook;
 }
 
 /** Descriptors that may wait to be closed before files are opened at once: a few turns of the event loop. */
 const MOST_CLOSING = 128;
 
-/** An open file of a key, or one about to be open. */
+/** A file of a key that is open or about to be. */
 interface Holding {
   readonly key: string;
   /** Called when it is released. */
@@ -33,23 +33,23 @@ export interface Opening extends Holding {
 }
 
 interface Entry extends OpenFile, Holding {
-  /** Reads that use the descriptor at this moment. */
+  /** Reads that use the descriptor now. */
   users: number;
-  /** Not in the cache, or not any more. Its last user closes it. */
+  /** Not in the cache, or no longer. Its last user closes it. */
   retired: boolean;
 }
 
-/** In the place of a file that was asked for lately and is not open. */
+/** Stands for a file that was requested lately and is not open. */
 const NOT_OPEN = Symbol('not open');
 
 /**
- * Descriptors kept open between reads. A file stays open until as many others as may be open were asked for
- * since its last read, whether those stay open or not. So a file that somebody deleted leaves its disk in
- * time. A descriptor is closed only when no read uses it: a number that the system gives to another file in
- * mid-read would serve that file's bytes.
+ * Descriptors kept open between reads. A file stays open until as many others as may be open were requested
+ * since its last read, whether those stay open or not. So a file that was deleted frees its disk space in
+ * time. A descriptor is closed only when no read uses it: otherwise the system could give its number to
+ * another file in mid-read, and the read would serve that file's bytes.
  */
 export class OpenFiles {
-  /** The keys that were asked for last. */
+  /** The keys that were requested last. */
   readonly #asked: LRUCache<string, Entry | typeof NOT_OPEN>;
   readonly #opening = new Chain<Opening>();
   /** Files in use that are not in the cache. */
@@ -59,9 +59,9 @@ export class OpenFiles {
   #open = 0;
 
   /**
-   * @param max Descriptors kept open while nobody uses them; reads under way may hold more.
-   * @param closeFile Closes a descriptor. The event loop never does: a file that was deleted goes with its
-   * last descriptor, and that is a write to the disk.
+   * @param max Descriptors kept open while unused; reads in flight may hold more.
+   * @param closeFile Closes a descriptor. The event loop never does: a deleted file goes with its last
+   * descriptor, and that is a write to the disk.
    */
   constructor(max: number, closeFile: (fd: number) => Promise<void>) {
     this.#closeFile = closeFile;
@@ -71,14 +71,13 @@ export class OpenFiles {
     this.#asked = new LRUCache({ max, dispose });
   }
 
-  /** Descriptors that are open now. */
+  /** Open descriptors. */
   get count(): number {
     return this.#open;
   }
 
   /**
-   * Runs `work` with the file open, and opens it with `open` if it is not. A file is not kept if the work
-   * fails.
+   * Runs `work` with the file open. Opens it with `open` if necessary. A file is not kept if the work fails.
    */
   async use<T>(key: string, open: () => Promise<OpenFile>, work: (file: OpenFile) => Promise<T>): Promise<T> {
     let entry = this.#asked.get(key);
@@ -94,7 +93,7 @@ export class OpenFiles {
     }
   }
 
-  /** As `use`, at once, without waiting for anything but the system calls. */
+  /** Like `use`, at once, without waiting for anything but the system calls. */
   useBlocking<T>(key: string, open: () => OpenFile, work: (file: OpenFile) => T): T {
     let entry = this.#asked.get(key);
     if (entry === undefined || entry === NOT_OPEN) {
@@ -117,8 +116,8 @@ export class OpenFiles {
   }
 
   /**
-   * Notes that a key is asked for. Whether it was before, and by so few others since that its file would
-   * have stayed open.
+   * Records a request for a key. Returns whether it was requested before, with so few others since that its
+   * file would have stayed open.
    */
   isAskedAgain(key: string): boolean {
     if (this.#asked.get(key) !== undefined) return true;
@@ -131,9 +130,7 @@ export class OpenFiles {
     return this.#kept(key) !== undefined;
   }
 
-  /**
-   * Notes that somebody asks for the file, opens it, and closes it before `closed` is called with the result.
-   */
+  /** Records that the caller opens the file, and closes it before it calls `closed` with the result. */
   opens(key: string): Link<Opening> {
     this.isAskedAgain(key);
     return this.#opening.add({ key, waiting: [], forgotten: false });
@@ -157,13 +154,13 @@ export class OpenFiles {
     if (kept !== undefined && kept.version !== version) this.#asked.set(key, NOT_OPEN);
   }
 
-  /** Notes that another file has this key from now on. Reads under way finish on the old one. */
+  /** Records that another file has this key from now on. Reads in flight finish on the old one. */
   forget(key: string): void {
     this.#asked.delete(key);
     for (const opening of this.#opening) if (opening.key === key) opening.forgotten = true;
   }
 
-  /** As `forget`. Resolves when all that was open of it, or about to be, is closed. */
+  /** Like `forget`. Resolves when all its open files, and those about to be open, are closed. */
   async forgotten(key: string): Promise<void> {
     this.forget(key);
     const held = [...this.#opening, ...this.#leaving].filter((holding) => holding.key === key);
@@ -179,8 +176,8 @@ export class OpenFiles {
   }
 
   /**
-   * Opens the file. Several calls may do so at the same time for one key. The first file is kept; the others
-   * serve one read.
+   * Opens the file. Concurrent calls may do so for one key. The first file is kept; the others serve one
+   * read.
    */
   async #openNew(key: string, open: () => Promise<OpenFile>): Promise<Entry> {
     const opening: Opening = { key, waiting: [], forgotten: false };

@@ -9,13 +9,13 @@ import { isInside, leavesRoot, pathOfKey, PRIVATE_DIRECTORY } from './keys.js';
 /** The directory of temporary files, below the root. */
 const TEMPORARY = path.join(PRIVATE_DIRECTORY, 'tmp');
 
-/** Errors of `rmdir`, of a directory that holds something or is none. */
+/** Errors of `rmdir` for a directory that holds something or is none. */
 const NOT_EMPTY = ['ENOTEMPTY', 'EEXIST', 'ENOTDIR'];
 
 /** How a driver uses its directory. */
 export interface RootOptions {
   readonly writable: boolean;
-  /** Whether directories that are made are on the disk itself before anything is put into them. */
+  /** Whether new directories are on the disk itself before anything is put into them. */
   readonly fsync: boolean;
   /** The modes of new files and directories. */
   readonly access: Access;
@@ -24,7 +24,7 @@ export interface RootOptions {
 }
 
 /**
- * The directory that a driver may not leave. Knows its real path, whether it is still there, where temporary
+ * The directory that a driver may not leave. Knows its real path, whether it still exists, where temporary
  * files go, and whether a path reached through symbolic links is still inside.
  */
 export class RootDirectory {
@@ -34,12 +34,13 @@ export class RootDirectory {
   readonly access: Access;
   /** The directory that symbolic links may not leave: this one, or that of the whole file system. */
   readonly boundary: string;
-  /** The beginning of keys, to name files from the boundary. */
+  /** The prefix of keys, to name files from the boundary. */
   readonly belowBoundary: string;
   readonly #fsync: boolean;
   readonly #driver: string;
   /**
-   * Directories that are being made; others of this process may see them before they are on the disk itself.
+   * Directories that are being made. Other code in this process may see them before they are on the disk
+   * itself.
    */
   readonly #making = new Map<string, Promise<void>>();
   #presence: Presence | undefined;
@@ -57,7 +58,7 @@ export class RootDirectory {
   }
 
   /**
-   * Finds the directory, and for writing makes it and takes possession of it.
+   * Finds the directory. For writing, creates it and claims it.
    * @throws TieredError `TIERED_UNAVAILABLE` if it is not a directory, `TIERED_DIRECTORY_NOT_OURS` if it is
    * opened for writing and holds other files.
    */
@@ -82,8 +83,7 @@ export class RootDirectory {
         { driver: this.#driver, operation: 'open' },
       );
     }
-    // Always synced. If a power cut left files without this directory, they would be taken for somebody
-    // else's.
+    // Always synced. If a power cut left files without this directory, they would be taken for foreign files.
     await makeDirectories(this.#temporaryDirectory, PRIVATE, true);
     await makeDirectories(this.#membersDirectory, PRIVATE, this.#fsync);
     if ((await fs.promises.realpath(this.#temporaryDirectory)) !== this.#temporaryDirectory) {
@@ -93,7 +93,7 @@ export class RootDirectory {
     await this.#clearUpAfterDead();
   }
 
-  /** Shows, from now on, that this process uses the directory; again if the directory was emptied. */
+  /** Shows, from now on, that this process uses the directory. Repeated if the directory was emptied. */
   #show(): Promise<void> {
     return (this.#showing ??= this.#beginPresence().finally(() => (this.#showing = undefined)));
   }
@@ -112,13 +112,13 @@ export class RootDirectory {
     for (const id of known) if (!(await this.isPresent(id))) await this.clearUp(id);
   }
 
-  /** The id by which others see that this process runs. */
+  /** The id that shows others that this process runs. */
   async present(): Promise<string> {
     await this.inPrivateDirectory(() => this.#show());
     return this.#id;
   }
 
-  /** Whether the process behind an id runs; true if that cannot be known. */
+  /** Whether the process with an id runs. True if that cannot be known. */
   isPresent(id: string): Promise<boolean> {
     return isPresent(this.#membersDirectory, id);
   }
@@ -128,7 +128,7 @@ export class RootDirectory {
     return presences(this.#membersDirectory);
   }
 
-  /** Deletes files that the writers of a dead process left. */
+  /** Deletes files left by the writers of a dead process. */
   async clearUp(id: string): Promise<void> {
     for (const name of await fs.promises.readdir(this.#temporaryDirectory)) {
       if (ownerOf(name) === id)
@@ -149,8 +149,8 @@ export class RootDirectory {
   }
 
   /**
-   * Makes something in the private directory. If that directory is missing, somebody emptied the root, or
-   * removed and remade it. Then the root is claimed again if it is empty.
+   * Creates something in the private directory. If that directory is missing, the root was emptied, or
+   * removed and created again. Then the root is claimed again if it is empty.
    */
   async inPrivateDirectory<T>(make: () => T | Promise<T>): Promise<T> {
     try {
@@ -172,31 +172,31 @@ export class RootDirectory {
     return path.join(this.realPath, PRIVATE_DIRECTORY, 'locks');
   }
 
-  /** Makes sure of the place of temporary files; see `inPrivateDirectory`. */
+  /** Ensures that the directory of temporary files exists; see `inPrivateDirectory`. */
   restorePrivateDirectory(): Promise<void> {
     return this.inPrivateDirectory(() => fs.promises.access(this.#temporaryDirectory));
   }
 
-  /** A new, unique path for a temporary file on the same file system. Its name says whose it is. */
+  /** A new, unique path for a temporary file on the same file system. Its name contains the owner. */
   temporaryPath(): string {
     return this.realPath + path.sep + this.temporaryKey();
   }
 
-  /** As `temporaryPath`, below the root. */
+  /** Like `temporaryPath`, below the root. */
   temporaryKey(): string {
     this.#named += 1;
     return `${TEMPORARY}${path.sep}${this.#id}.${this.#named}`;
   }
 
-  /** Makes the error of an operation that did not find what it needed, if the directory itself is gone. */
+  /** Makes the error of an operation that found something missing, if the directory itself is gone. */
   async goneError(cause: unknown): Promise<TieredError | undefined> {
     const stat = await fs.promises.stat(this.realPath).catch(() => undefined);
     return stat?.isDirectory() === true ? undefined : unavailable(this.#driver, cause);
   }
 
   /**
-   * Makes a directory below the root, and those above it. Looks before every step where it leads, so that a
-   * link does not lead out of the root, and a root that is gone is not made again. With `fsync` they are on
+   * Creates a directory below the root, and those above it. Before every step checks where it leads, so that
+   * a link does not lead out of the root, and a missing root is not created again. With `fsync` they are on
    * the disk itself afterwards.
    */
   async makeDirectory(directory: string, key: string): Promise<void> {
@@ -222,8 +222,8 @@ export class RootDirectory {
   }
 
   /**
-   * Removes the directories above a path that hold nothing, so that the key of one can become a file. With
-   * `fsync` that, and what was removed below, is on the disk itself afterwards.
+   * Removes empty directories above a path, so that the key of one can become a file. With `fsync` their
+   * removal, and that of the entries below, is on the disk itself afterwards.
    */
   async removeEmptyDirectoriesAbove(filePath: string): Promise<void> {
     let above = path.dirname(filePath);
@@ -240,7 +240,7 @@ export class RootDirectory {
     if (this.#fsync) await syncDirectory(above);
   }
 
-  /** Removes every directory below the root that holds nothing, without going through links. */
+  /** Removes every empty directory below the root, without going through links. */
   async removeEmptyDirectories(signal?: AbortSignal, directory = this.realPath): Promise<void> {
     signal?.throwIfAborted();
     const entries = await fs.promises.opendir(directory).catch(unlessGone);
@@ -251,7 +251,7 @@ export class RootDirectory {
   }
 
   /**
-   * Checks that a path, followed through its symbolic links, stays inside, and returns where it leads.
+   * Checks that a path, followed through its symbolic links, stays inside, and returns its target.
    * @throws TieredError `TIERED_KEY_INVALID`; the error of `realpath` if it leads nowhere.
    */
   async assertInside(filePath: string, key: string): Promise<string> {
@@ -260,14 +260,14 @@ export class RootDirectory {
     return realPath;
   }
 
-  /** Checks that an open descriptor is of a file inside. */
+  /** Checks that an open descriptor belongs to a file inside. */
   async assertDescriptorInside(fd: number, filePath: string, key: string): Promise<void> {
     if (!this.saysInside(fd, key)) await this.assertInside(filePath, key);
   }
 
   /**
-   * Checks that an open descriptor is of a file inside, by what the kernel says was opened. So nobody can
-   * swap a directory for a link between check and use. False if the kernel does not say; only Linux does.
+   * Checks that an open descriptor belongs to a file inside, according to the kernel. So a directory cannot
+   * be swapped for a link between check and use. False if the kernel does not say; only Linux does.
    */
   saysInside(fd: number, key: string): boolean {
     if (process.platform !== 'linux') return false;
@@ -293,7 +293,7 @@ export class RootDirectory {
   }
 }
 
-/** Returns whose temporary file it is, by its name. */
+/** Returns the owner of a temporary file, from its name. */
 function ownerOf(temporary: string): string {
   const dot = temporary.lastIndexOf('.');
   return dot === -1 ? temporary : temporary.slice(0, dot);
@@ -316,7 +316,7 @@ function unavailable(driver: string, cause: unknown): TieredError {
   );
 }
 
-/** Lets a directory pass that somebody has removed, or put something into. */
+/** Ignores a directory that was removed meanwhile, or is no longer empty. */
 function unlessGone(error: unknown): undefined {
   if (!hasErrno(error, 'ENOENT', ...NOT_EMPTY)) throw error;
 }

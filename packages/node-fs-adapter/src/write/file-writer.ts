@@ -12,11 +12,11 @@ import { moveIn, type MoveInOptions } from './move-in.js';
 export interface FileWriterOptions extends MoveInOptions {
   readonly size: number;
   readonly fsync: boolean;
-  /** Bounds the calls that clear up, which no `run` does. */
+  /** Limits the clean-up calls, which do not go through `run`. */
   readonly pool: ThreadPool;
-  /** The operation that errors of a publish name. The caller of a `write` knows of no publish. */
+  /** The operation named in errors of a publish. The caller of a `write` knows of no publish. */
   readonly publishing: 'publish' | 'write';
-  /** Runs a part of the work after a look at the signal, and translates its errors. */
+  /** Runs a part of the work after a check of the signal, and translates its errors. */
   readonly run: <T>(
     operation: Operation,
     signal: AbortSignal | undefined,
@@ -34,8 +34,8 @@ export interface FileWriterOptions extends MoveInOptions {
  * with the directories that were made for it.
  *
  * Each step is a trip through the thread pool. Together they take 200 us longer than blocking calls for one
- * object at a time, and 20 us for eight. But a disk may stop taking writes at any moment (a snapshot, a
- * controller that hangs). It keeps waiting who writes, and that must not be the event loop.
+ * object at a time, and 20 us for eight. But a disk may stop accepting writes at any moment (a snapshot, a
+ * controller that hangs). It then blocks its writer, and that must not be the event loop.
  */
 export class FileWriter implements ObjectWriter {
   readonly #options: FileWriterOptions;
@@ -47,7 +47,7 @@ export class FileWriter implements ObjectWriter {
   readonly #underWay = new Set<Promise<unknown>>();
   #fd: number | undefined;
   #discarding: Promise<void> | undefined;
-  /** Its inode, from when it is whole. */
+  /** Its inode, known once it is complete. */
   #inode: bigint | undefined;
   #hasName = false;
   #isEnding = false;
@@ -122,7 +122,7 @@ export class FileWriter implements ObjectWriter {
     await root.removeEmptyDirectoriesAbove(filePath).catch(() => undefined);
   }
 
-  /** Removes the file, unless another one has its name meanwhile. */
+  /** Removes the file, unless its name now belongs to another one. */
   async #remove(): Promise<void> {
     const at = this.#hasName ? this.#options.filePath : this.#temporary;
     if (this.#hasName && (await fs.promises.lstat(at, { bigint: true })).ino !== this.#inode) return;
@@ -133,7 +133,7 @@ export class FileWriter implements ObjectWriter {
   async #finish(): Promise<void> {
     const fd = this.#fd;
     invariant(fd !== undefined, `${this.#options.driver}: a writer was published after its end`);
-    // Nobody else uses it from here on, or closes it.
+    // From here on it is not used or closed elsewhere.
     this.#fd = undefined;
     try {
       this.#assertWhole(await statOf(fd));

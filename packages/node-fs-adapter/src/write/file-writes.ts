@@ -1,6 +1,5 @@
 /*
- * The calls by which the driver makes files and directories, with the rights that they are to have, writes,
- * and syncs.
+ * The calls with which the driver creates files and directories with the intended rights, writes, and syncs.
  */
 import fs from 'node:fs';
 import path from 'node:path';
@@ -24,10 +23,10 @@ const TO_READ: Record<ReadableBy, number> = { owner: 0, group: 0o040, everyone: 
 /** The mode of directories that are the driver's alone. */
 export const PRIVATE = 0o700;
 
-/** Of a mode, all but the type of the file. */
+/** All bits of a mode except the type of the file. */
 const ALL_BITS = 0o7777;
 
-/** `write(2)` takes 2 GiB at most; a round number below that. */
+/** `write(2)` takes 2 GiB at most. This is a round number below that. */
 const MOST_AT_ONCE = 2 ** 30;
 
 /** For writing and reading, and only if there is no such file yet. */
@@ -37,13 +36,13 @@ const open = promisify(fs.open);
 const fstat = promisify(fs.fstat);
 const fchmod = promisify(fs.fchmod);
 
-/** Returns the modes for a choice of readers. Whoever may read a directory may enter it. */
+/** Returns the modes for a choice of readers. A reader of a directory may also enter it. */
 export function accessOf(readableBy: ReadableBy): Access {
   const read = TO_READ[readableBy];
   return { file: 0o600 | read, directory: PRIVATE | read | (read >> 2) };
 }
 
-/** Makes a file of this mode, whatever the umask is. */
+/** Creates a file with this mode, whatever the umask. */
 export async function makeFile(filePath: string, mode: number): Promise<number> {
   const fd = await open(filePath, NEW_FILE, mode);
   try {
@@ -56,7 +55,7 @@ export async function makeFile(filePath: string, mode: number): Promise<number> 
   }
 }
 
-/** Makes a directory of this mode, whatever the umask is. An existing one stays as it is. */
+/** Creates a directory with this mode, whatever the umask. An existing one stays unchanged. */
 export async function makeDirectory(directory: string, mode: number, fsync: boolean): Promise<void> {
   try {
     await fs.promises.mkdir(directory, { mode });
@@ -69,7 +68,7 @@ export async function makeDirectory(directory: string, mode: number, fsync: bool
   if (fsync) await syncDirectory(path.dirname(directory));
 }
 
-/** As `makeDirectory`, with those above it that are missing. @throws errors of the system. */
+/** Like `makeDirectory`, with the missing directories above it. @throws errors of the system. */
 export async function makeDirectories(directory: string, mode: number, fsync: boolean): Promise<void> {
   const stat = await fs.promises.stat(directory).catch((error: unknown) => {
     if (!hasErrno(error, 'ENOENT')) throw error;
@@ -80,15 +79,15 @@ export async function makeDirectories(directory: string, mode: number, fsync: bo
 }
 
 /**
- * Returns the mode to set on a new file or directory from which the umask took rights away; undefined if it
- * has them all. More rights than wanted stay, as on file systems that know no
- * modes. So do other bits, such as the one by which a directory passes its group on.
+ * Returns the mode to set on a new file or directory from which the umask took rights away. Undefined if it
+ * has them all. More rights than wanted stay, as on file systems without modes. So do other bits, such as the
+ * one by which a directory passes its group on.
  */
 function modeToSet(wanted: number, has: number): number | undefined {
   return (wanted & ~has) === 0 ? undefined : (has | wanted) & ALL_BITS;
 }
 
-/** Writes all bytes at a position; callbacks on bare descriptors, as in `readFully`. */
+/** Writes all bytes at a position, with callbacks on bare descriptors, as in `readFully`. */
 export async function writeFully(fd: number, bytes: Uint8Array, position: number): Promise<void> {
   for (let done = 0; done < bytes.byteLength;) done += await writeOnce(fd, bytes, done, position + done);
 }
@@ -105,9 +104,7 @@ export function sync(fd: number): Promise<void> {
   return new Promise((resolve, reject) => fs.fsync(fd, (error) => (error ? reject(error) : resolve())));
 }
 
-/**
- * Syncs the names that a directory holds to the disk itself. A directory that is gone has no names to lose.
- */
+/** Syncs the names in a directory to the disk itself. A directory that is gone has no names to lose. */
 export async function syncDirectory(directory: string): Promise<void> {
   try {
     const fd = await new Promise<number>((resolve, reject) => {
@@ -123,7 +120,7 @@ export async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
-/** Closes a file. On network file systems this is where a write may fail. */
+/** Closes a file. On network file systems a write may fail here. */
 export function closeFile(fd: number): Promise<void> {
   return new Promise((resolve, reject) => fs.close(fd, (error) => (error ? reject(error) : resolve())));
 }

@@ -5,28 +5,27 @@ import type { Operation } from '@tiered/core/driver';
 import { hasErrno } from '../errors.js';
 import type { RootDirectory } from '../root/root-directory.js';
 
-/** A file that is to get the name of its object. */
+/** A file that will get the name of its object. */
 export interface MoveInOptions {
   readonly root: RootDirectory;
   readonly key: string;
   readonly filePath: string;
-  /** Whether it may not take the place of another file. */
+  /** Whether it may not replace another file. */
   readonly ifAbsent: boolean;
   readonly driver: string;
-  /** The operation that errors name. */
+  /** The operation named in errors. */
   readonly publishing: Operation;
 }
 
 /**
- * Tries of a move. A parent directory may be removed as empty just before the file moves in, and is then made
- * again. Each lost try means that a neighbour was deleted meanwhile, so many tries are lost only where many
- * are deleted.
+ * Tries of a move. A parent directory may be removed as empty just before the file moves in, and is then
+ * created again. Each lost try means that a neighbour was deleted meanwhile, so many tries are lost only
+ * where many are deleted.
  */
 export const TRIES = 50;
 
 /**
- * Gives a temporary file the name of its object, in one step, and makes the directories above it that are
- * missing.
+ * Gives a temporary file the name of its object, in one step, and creates the missing directories above it.
  */
 export async function moveIn(temporary: string, options: MoveInOptions): Promise<void> {
   const { root, key, filePath, ifAbsent } = options;
@@ -42,7 +41,7 @@ export async function moveIn(temporary: string, options: MoveInOptions): Promise
   }
 }
 
-/** Translates an error of directories or names into one of keys. Others pass as they are. */
+/** Translates an error about directories or names into one about keys. Others are returned unchanged. */
 export function conflictOf(error: unknown, options: MoveInOptions): unknown {
   if (!hasErrno(error, 'EEXIST', 'ENOTDIR', 'EISDIR', 'ENOTEMPTY')) return error;
   return failure(
@@ -60,11 +59,11 @@ async function linkIn(temporary: string, options: MoveInOptions): Promise<void> 
   } catch (error) {
     throw await refusalOf(error, options);
   }
-  // The object is there. The other name does no harm, and the next open() removes it if this does not.
+  // The object exists. The other name does no harm, and the next open() removes it if this does not.
   await fs.promises.unlink(temporary).catch(() => undefined);
 }
 
-/** Translates the error of a link that was not made. Errors of directories pass as they are. */
+/** Translates the error of a link that was not made. Errors about directories are returned unchanged. */
 export async function refusalOf(error: unknown, options: MoveInOptions): Promise<unknown> {
   if (hasErrno(error, 'EPERM', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'))
     return failure(

@@ -10,15 +10,15 @@ import { conflictOf, refusalOf, TRIES, type MoveInOptions } from './move-in.js';
 import type { RootDirectory } from '../root/root-directory.js';
 
 /**
- * Files at a time, as many as Node's thread pool writes. They are copied to the page cache, where more
- * threads than cores are of no use.
+ * Concurrent files, as many as Node's thread pool writes. They are copied to the page cache, where more
+ * threads than cores are useless.
  */
 const THREADS = 4;
 
 /**
  * Writes whole files in native threads of their own, so that no read waits behind a write. A `FileWriter`
  * makes several calls, each of which is a trip through Node's thread pool or blocks the event loop. Here,
- * making the temporary file, writing, closing, and giving it its name are one job. Directories are made only
+ * creating the temporary file, writing, closing, and renaming it are one job. Directories are created only
  * when they turn out to be missing, which is rare.
  */
 export class NativeWriter {
@@ -38,19 +38,19 @@ export class NativeWriter {
     this.#pool = pool;
   }
 
-  /** The most files that threads have open now. */
+  /** The most files that threads may have open now. */
   get openFiles(): number {
     return this.#io === undefined ? 0 : openIn(this.#io);
   }
 
-  /** The root was opened. */
+  /** Called when the root was opened. */
   open(): void {
     this.#io = new IoThreads({ root: this.#root().realPath, threads: THREADS });
   }
 
   /**
-   * As `FileSystemDriver.write`. Threads read the memory until the call has settled. An abort waits for the
-   * system call that is under way.
+   * Like `FileSystemDriver.write`. Threads read the memory until the call has settled. An abort waits for the
+   * system call in flight.
    */
   async write(
     key: string,
@@ -69,7 +69,7 @@ export class NativeWriter {
     }
   }
 
-  /** Ends the threads. Writes under way are aborted. */
+  /** Ends the threads. Writes in flight are aborted. */
   async close(): Promise<void> {
     const io = this.#io;
     this.#io = undefined;
@@ -101,13 +101,14 @@ export class NativeWriter {
       } catch (error) {
         if (!hasErrno(error, 'ENOENT') || attempt === TRIES) throw error;
       }
-      // Checked first, because no directories may be made in a root that is not ours any more.
+      // Checked first, because no directories may be created in a root that is no longer ours.
       await this.#pool.change(signal, () => root.restorePrivateDirectory());
     }
   }
 
   /**
-   * Translates codes that the system does not have. Other errors pass as they are, as those of `node:fs` do.
+   * Translates codes that the system does not have. Other errors are returned unchanged, like those of
+   * `node:fs`.
    */
   async #explained(error: unknown, options: MoveInOptions): Promise<unknown> {
     const { root, key, ifAbsent, driver } = options;
@@ -119,7 +120,7 @@ export class NativeWriter {
   }
 }
 
-/** The parts of data that are there already, and of the announced size; undefined for other data. */
+/** The parts of data that is already available and has the announced size. Undefined for other data. */
 export function partsOf(data: WriteData, size: number): readonly Uint8Array[] | undefined {
   if (Symbol.asyncIterator in data) return undefined;
   const parts = data instanceof Uint8Array ? [data] : data;

@@ -13,32 +13,32 @@ type Deliver = (job: number, done: number, isOver: boolean) => void;
 type ReadResults = Float64Array;
 
 /**
- * The functions of the addon; src-c/addon.c has them. All check what they are given, and throw TypeErrors and
- * RangeErrors. Pools and jobs are numbers; a job's is chosen by the caller.
+ * The functions of the addon; see src-c/addon.c. All check their arguments, and throw TypeErrors and
+ * RangeErrors. Pools and jobs are numbers. The caller chooses the number of a job.
  */
 export interface Binding {
   /** Opens a pool. Returns a negative errno if the root cannot be opened. */
   open(root: string, threads: number, mayHang: boolean, idleMs: number, deliver: Deliver): number;
-  /** Lets the threads end, and reports job -1 then. Nothing more can be begun. */
+  /** Lets the threads end, and then reports job -1. No new work can start. */
   stop(pool: number): void;
-  /** Removes the pool. What is under way is abandoned. Waits for calls that use memory. */
+  /** Removes the pool. Work in flight is abandoned. Waits for calls that use memory. */
   release(pool: number): void;
-  /** Tells the rest. To be called in a later turn than job -2 was told in. */
+  /** Reports the rest. To be called in a later turn than the one that reported job -2. */
   goOn(pool: number): void;
   setThreads(pool: number, threads: number): void;
-  /** Writes the numbers of threads, idle threads, threads left with an aborted item, and items under way. */
+  /** Writes the numbers of threads, idle threads, threads left with an aborted item, and items in flight. */
   counts(pool: number, into: Float64Array): void;
   /** Returns the number of jobs, pools and threads of this process. */
   live(): number;
   /** Aborts a job, which is over as soon as nothing uses its memory. */
   abort(pool: number, job: number): void;
   /**
-   * @param texts Keys, and behind them versions or nothing, with NUL between.
-   * @param reads How many there are.
-   * @param numbers Five for each read: which memory, where in it, how many bytes, where in the file, and how
-   * many pieces. Behind them two for each piece: from where in the file, counted from there, and how many
-   * bytes.
-   * @param isFixed Whether no memory is transferred or shrunk until the job is over; if one is all the same,
+   * @param texts Keys, followed by versions or nothing, separated by NUL.
+   * @param reads Number of reads.
+   * @param numbers Five for each read: index of the memory, offset in it, number of bytes, offset in the
+   * file, and number of pieces. Then two for each piece: its offset, relative to that of the read, and its
+   * number of bytes.
+   * @param isFixed Whether no memory is transferred or shrunk until the job is over. If some is all the same,
    * freed memory is written to.
    */
   readFiles(
@@ -53,7 +53,7 @@ export interface Binding {
   ): void;
   /**
    * Reads a range of a file into all of a target.
-   * @param texts A key, and behind it a version or nothing, with NUL between.
+   * @param texts A key, followed by a version or nothing, separated by NUL.
    */
   readFile(
     pool: number,
@@ -67,7 +67,7 @@ export interface Binding {
   openFile(pool: number, job: number, key: string, keep: readonly [Float64Array]): void;
   /**
    * Reads a piece of an open file into all of a target.
-   * @param version Version of the file, checked afterwards; empty for any.
+   * @param version Version of the file, checked afterwards. Empty for any.
    */
   readPiece(
     pool: number,
@@ -80,16 +80,16 @@ export interface Binding {
   ): void;
   /**
    * Opens a file, reads a range and closes it, in the calling thread.
-   * @param texts A key, and behind it a version or nothing, with NUL between.
-   * @param into Gets the bytes that were read, or a code below 0 (see `outcomes.ts`), and 1 if the thread
+   * @param texts A key, followed by a version or nothing, separated by NUL.
+   * @param into Receives the number of bytes read, or a code below 0 (see `outcomes.ts`), and 1 if the thread
    * has waited.
    */
   readFileNow(pool: number, texts: string, target: Uint8Array, offset: number, into: Float64Array): void;
   /**
-   * @param texts The temporary and the final key, with NUL between.
-   * @param numbers Mode, 1 if it is synced, 1 if only if absent, and bytes of each sum.
-   * @param keep Room for outcome and step, and for the sums; the parts.
-   * @param isFixed Whether no part is transferred or shrunk until the job is over; if one is all the same,
+   * @param texts The temporary and the final key, separated by NUL.
+   * @param numbers Mode, 1 if synced, 1 if only if absent, and bytes per sum.
+   * @param keep Memory for the outcome and the step, and for the sums; the parts.
+   * @param isFixed Whether no part is transferred or shrunk until the job is over. If one is all the same,
    * freed memory is written to the file.
    */
   writeFile(
@@ -100,26 +100,32 @@ export interface Binding {
     keep: readonly [Float64Array, BigUint64Array, ...Uint8Array[]],
     isFixed: boolean,
   ): void;
-  /** The descriptor of new memory, of 1 byte to 1 GiB; else a negative errno, as of all that follow. */
+  /**
+   * Returns the descriptor of new memory, of 1 byte to 1 GiB; else a negative errno, as do all functions
+   * below.
+   */
   makeMemory(bytes: number): number;
-  /** All of it, as long as anything uses the buffer. EINVAL if it is not sealed, or of another length. */
+  /**
+   * Maps all of it, for as long as anything uses the buffer. EINVAL if it is not sealed, or of another
+   * length.
+   */
   mapMemory(fd: number, bytes: number): ArrayBuffer | number;
-  /** Only of mapped memory. All processes that have mapped it read zeros then. */
+  /** Only for mapped memory. All processes that have mapped it then read zeros. */
   emptyMemory(buffer: ArrayBuffer): number;
-  /** It has no bytes from here on, and is unmapped soon. */
+  /** The buffer has no bytes from here on. It is unmapped soon. */
   detachMemory(buffer: ArrayBuffer): void;
   giveDescriptor(socket: number, fd: number): number;
-  /** The descriptor that has come. */
+  /** Returns a descriptor that has arrived. */
   takeDescriptor(socket: number): number;
-  /** The descriptor of a socket that does not block, and that said this. */
+  /** Returns the descriptor of a non-blocking socket that has sent this greeting. */
   connectTo(path: string, greeting: Uint8Array): number;
   userBehind(socket: number): number;
   /**
-   * Locks a number of an open file (`F_OFD_SETLK`), or lets go of it. Never waits: `EAGAIN` if another open
-   * file has it.
-   * @param how 0 lets go, 1 shares it with others, 2 has it alone.
+   * Locks a number of an open file (`F_OFD_SETLK`), or unlocks it. Never waits: `EAGAIN` if another open file
+   * holds it.
+   * @param how 0 unlocks it, 1 shares it with others, 2 locks it exclusively.
    */
   lockNumber(fd: number, number: number, how: 0 | 1 | 2): number;
-  /** 1 if another open file has it in any way, else 0. */
+  /** 1 if another open file holds it in any way, else 0. */
   isNumberLocked(fd: number, number: number): number;
 }

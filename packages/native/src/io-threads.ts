@@ -10,37 +10,37 @@ import { pack, textsOf, versionText } from './pack.js';
 /** Options of `IoThreads`. */
 export interface IoThreadsOptions {
   /**
-   * The directory that no read and no write may leave, as a real path: absolute, without symbolic links. The
-   * directory that is at this path when a file is opened counts. One descriptor of it is open until `close`,
-   * so its file system cannot be unmounted before.
+   * The directory that no read or write may leave, as a real path: absolute, without symbolic links. Files
+   * are opened in the directory that is then at this path. One descriptor of it is open until `close`, so its
+   * file system cannot be unmounted before.
    */
   readonly root: string;
   /**
-   * Files at a time: 1 to 256. A thread costs some 10 KB of memory, and 256 KiB more with `mayHang`. Use 16
-   * to 64 for a source behind a network, and the number of cores for files in memory. Default: 4, as Node's
-   * thread pool.
+   * Concurrent files: 1 to 256. A thread costs some 10 KB of memory, and 256 KiB more with `mayHang`. Use 16
+   * to 64 for a source behind a network, and the number of cores for files in memory. Default: 4, as in
+   * Node's thread pool.
    */
   readonly threads?: number | undefined;
   /**
-   * Whether the storage may hang, as network file systems do. Then an abort gives targets back at once, and a
+   * Whether the storage may hang, as network file systems do. Then an abort returns targets at once, and a
    * thread that hangs is replaced, up to 256 threads including those that hang. Costs a copy of the bytes
-   * that the storage has to be asked for. Default: false.
+   * that have to be requested from the storage. Default: false.
    */
   readonly mayHang?: boolean | undefined;
   /**
-   * Milliseconds that a thread waits for work before it ends. Default: 10,000, longer than pauses between
-   * epochs' batches.
+   * Milliseconds that an idle thread waits for work before it ends. Default: 10,000, longer than pauses
+   * between epochs' batches.
    */
   readonly idleMs?: number | undefined;
-  /** Bounds `close`. Default: the clock of the machine. */
+  /** Limits `close`. Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
 }
 
 /** Options of reads. */
 export interface TargetOptions extends OperationOptions {
   /**
-   * Promises that nobody transfers or shrinks the buffers of targets until the call has settled, as is sure
-   * for memory that was just made for the call. Then threads write to an ArrayBuffer too, and nothing is
+   * Promises that the buffers of targets are not transferred or shrunk until the call has settled. That is
+   * certain for memory allocated just for the call. Then threads also write to an ArrayBuffer, and nothing is
    * copied. If the promise is broken, threads write to freed memory. Default: false.
    */
   readonly areFixed?: boolean | undefined;
@@ -54,10 +54,10 @@ export interface ReadAtOptions extends TargetOptions {
 
 /** The result of reading a piece of an open file. */
 export interface PieceRead {
-  /** Bytes that were read. Fewer than the target holds only at the end of the file. */
+  /** Bytes read. Fewer than the target's length only at the end of the file. */
   readonly bytes: number;
   /**
-   * Whether the file has no name any more, because it was deleted or replaced. Only checked if a version was
+   * Whether the file no longer has a name, because it was deleted or replaced. Only checked if a version was
    * given.
    */
   readonly isUnlinked: boolean;
@@ -66,13 +66,13 @@ export interface PieceRead {
 /** The result of reading a batch. */
 export interface BatchRead {
   /**
-   * For each request, the bytes that were read (fewer than the target holds only at the end of the file), or
-   * a number below 0, which `failureOf` explains.
+   * For each request, the bytes read (fewer than the target's length only at the end of the file), or a
+   * number below 0, which `failureOf` explains.
    */
   readonly outcomes: Float64Array;
   /**
    * Milliseconds that threads spent on the files, without the time that the files waited for a thread. Times
-   * of files that were read at the same time are added up.
+   * of files that were read concurrently are added up.
    */
   readonly busyMs: number;
 }
@@ -87,28 +87,26 @@ export interface ReadManyOptions extends TargetOptions {
   readonly onRead?: ((indexes: Float64Array, outcomes: Float64Array) => void) | undefined;
 }
 
-/** A file to be written. */
+/** A file to write. */
 export interface FileToWrite extends OperationOptions {
-  /**
-   * The key of the file that is written first. It must be new, below the root, in a directory that exists.
-   */
+  /** The key of the temporary file. It must be new, below the root, in a directory that exists. */
   readonly temporary: string;
-  /** The key that the file gets at the end, in a directory that exists, on the same file system. */
+  /** The final key of the file, in a directory that exists, on the same file system. */
   readonly target: string;
   /**
-   * The content, in order. Parts in an ArrayBuffer are copied at once, by the main thread, unless `areFixed`.
-   * That costs some 100 us per MiB.
+   * The content, in order. The main thread copies parts in an ArrayBuffer at once, unless `areFixed`. That
+   * costs some 100 us per MiB.
    */
   readonly parts: readonly Uint8Array[];
   /**
-   * Promises that nobody transfers or shrinks the buffers of parts until the call has settled. Then threads
-   * read an ArrayBuffer too, and nothing is copied, as `fs.write` does. If the promise is broken, threads
-   * read freed memory. Default: false.
+   * Promises that the buffers of parts are not transferred or shrunk until the call has settled. Then threads
+   * also read from an ArrayBuffer, and nothing is copied, as with `fs.write`. If the promise is broken,
+   * threads read freed memory. Default: false.
    */
   readonly areFixed?: boolean | undefined;
   /**
-   * Mode of the file, which has these rights whatever the umask is. Default: 0o600, because only the owner
-   * may read what the SDK writes.
+   * Mode of the file, applied regardless of the umask. Default: 0o600, because only the owner may read files
+   * that the SDK writes.
    */
   readonly mode?: number | undefined;
   /**
@@ -125,15 +123,15 @@ export interface FileToWrite extends OperationOptions {
   readonly sumEvery?: number | undefined;
 }
 
-/** The state of the threads at the moment. */
+/** The current state of the threads. */
 export interface IoCounts {
-  /** Threads there are. */
+  /** Number of threads. */
   readonly threads: number;
-  /** Those that wait for work. */
+  /** Threads that wait for work. */
   readonly idle: number;
   /** Threads that were left with an aborted item, and may hang. */
   readonly left: number;
-  /** Files and pieces that are not done, including those that wait. */
+  /** Files and pieces that are not done, including waiting ones. */
   readonly items: number;
 }
 
@@ -142,17 +140,17 @@ const LAST_WAIT_MS = 1000;
 
 /**
  * Reads and writes files in native threads of its own, which block in system calls. Each file takes at most
- * open, read, fstat and close. Threads start as they are needed, and end when they are idle or at `close`.
- * Use one instance for each storage, so that none waits behind another.
+ * open, read, fstat and close. Threads start when needed, and end when they are idle or at `close`. Use one
+ * instance for each storage, so that none waits behind another.
  *
  * Targets and parts may be in a SharedArrayBuffer, which threads use directly, or in an ArrayBuffer, which
  * costs a copy in the event loop's thread, and may be transferred at any time (see `areFixed`). Nothing is
  * written to a target after its call has settled.
  *
- * At most 65,536 files and pieces are under way. More are refused with `TIERED_UNAVAILABLE`, `retryable`.
- * Invalid arguments are TypeErrors and RangeErrors. The process stays alive while something is under way.
- * When a worker thread ends in mid-call, its end waits for reads that use its memory; without `mayHang` it
- * waits until the storage answers.
+ * At most 65,536 files and pieces are in flight. More are refused with `TIERED_UNAVAILABLE`, `retryable`.
+ * Invalid arguments are TypeErrors and RangeErrors. The process stays alive while anything is in flight. When
+ * a worker thread ends in mid-call, its end waits for reads that use its memory. Without `mayHang` it waits
+ * until the storage answers.
  */
 export class IoThreads implements AsyncDisposable {
   readonly #jobs: JobQueue;
@@ -166,7 +164,7 @@ export class IoThreads implements AsyncDisposable {
 
   /**
    * @throws TieredError `TIERED_UNSUPPORTED` where the native part is not available (see `native`),
-   * `TIERED_CONFIG_INVALID` for options that cannot work, `TIERED_UNAVAILABLE` if the root is not there.
+   * `TIERED_CONFIG_INVALID` for options that cannot work, `TIERED_UNAVAILABLE` if the root does not exist.
    */
   constructor({
     root,
@@ -184,7 +182,7 @@ export class IoThreads implements AsyncDisposable {
     this.#clock = clock;
   }
 
-  /** Files at a time. Surplus threads end after their present file. */
+  /** Concurrent files. Surplus threads end after their present file. */
   get threads(): number {
     return this.#threads;
   }
@@ -196,7 +194,7 @@ export class IoThreads implements AsyncDisposable {
     this.#threads = threads;
   }
 
-  /** The state of the threads at the moment. */
+  /** The current state of the threads. */
   get counts(): IoCounts {
     if (this.#jobs.isReleased) return { threads: 0, idle: 0, left: 0, items: 0 };
     this.#jobs.call((functions, pool) => functions.counts(pool, this.#counts));
@@ -209,7 +207,7 @@ export class IoThreads implements AsyncDisposable {
    * us per file.
    *
    * After an abort no further file begins, and files that did not end have the outcome `ABORTED`. With
-   * `mayHang` the call settles at once; without it, when the files that are being read are done.
+   * `mayHang` the call settles at once. Without it, the call settles when the files being read are done.
    * @throws TieredError `TIERED_CLOSED`, `TIERED_UNAVAILABLE`.
    */
   async readMany(
@@ -245,9 +243,9 @@ export class IoThreads implements AsyncDisposable {
   }
 
   /**
-   * Opens a file, fills a target from it and closes it. Resolves to the bytes read, fewer than the target
-   * holds only at the end of the file. Costs the event loop less than a batch of one. Abort as in `readMany`,
-   * but rejects with the reason.
+   * Opens a file, fills a target from it and closes it. Resolves to the bytes read, fewer than the target's
+   * length only at the end of the file. Costs the event loop less than a batch of one. Abort as in
+   * `readMany`, but rejects with the reason.
    * @throws NativeError of the system, `OTHER_VERSION`, `NOT_A_FILE`, `OUTSIDE`, `INVALID_KEY`; TieredError
    * `TIERED_CLOSED`, `TIERED_UNAVAILABLE`.
    */
@@ -306,10 +304,10 @@ export class IoThreads implements AsyncDisposable {
 
   /**
    * Opens a file, fills a target from it and closes it, in the calling thread, which waits for the storage
-   * (`hasWaited`). Returns the bytes read, fewer than the target holds only at the end of the file. Costs
-   * open, read and close, and with a version fstat: for a file in memory less than half of what `readMany`
-   * costs.
-   * @param version The version that the file must have; undefined for any.
+   * (`hasWaited`). Returns the bytes read, fewer than the target's length only at the end of the file. Costs
+   * open, read and close, and with a version fstat: for a file in memory less than half of the cost of
+   * `readMany`.
+   * @param version The version that the file must have. Undefined for any.
    * @throws NativeError of the system, `OTHER_VERSION`, `NOT_A_FILE`, `OUTSIDE`; TieredError `TIERED_CLOSED`.
    */
   readNow(key: string, target: Uint8Array, offset: number, version?: string): number {
@@ -322,8 +320,8 @@ export class IoThreads implements AsyncDisposable {
   }
 
   /**
-   * Whether the last `readNow` gave the core away, as a read does that waits for a disk. If it did not, and
-   * took long, other programs had the core.
+   * Whether the last `readNow` yielded the core, like a read that waits for a disk. If it did not, and took
+   * long, other programs had the core.
    */
   get hasWaited(): boolean {
     return this.#now[1] !== 0;
@@ -331,9 +329,9 @@ export class IoThreads implements AsyncDisposable {
 
   /**
    * Writes a file so that a reader sees the old one, none, or the whole new one: into the temporary file,
-   * which gets its name when all is written. Resolves to the sums. If it fails, the temporary file is
-   * removed, and the error names the step. Only if the step is `sync-directory`, the file is there, and may
-   * be lost in a power cut.
+   * which gets its final name when everything is written. Resolves to the sums. If it fails, the temporary
+   * file is removed, and the error names the step. Only if the step is `sync-directory`, the file exists, and
+   * may be lost in a power cut.
    *
    * An abort rejects with the reason, and no file gets the name. With `mayHang` it rejects at once, and the
    * temporary file is removed later. Once the file is about to get its name, or may get it, the abort waits
@@ -368,15 +366,14 @@ export class IoThreads implements AsyncDisposable {
   }
 
   /**
-   * Ends the threads. Calls under way are aborted, and calls from now on reject with
-   * `TIERED_CLOSED`. With `mayHang`, threads that hang are waited for no longer than a second. They end when
-   * the storage answers.
+   * Ends the threads. Calls in flight are aborted, and later calls reject with `TIERED_CLOSED`. With
+   * `mayHang`, it waits no longer than a second for threads that hang. They end when the storage answers.
    */
   close(): Promise<void> {
     return (this.#closing ??= this.#close());
   }
 
-  /** Calls `close`, at the end of an `await using`. */
+  /** Calls `close` at the end of an `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

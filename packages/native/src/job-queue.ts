@@ -10,7 +10,7 @@ interface PoolOptions {
   readonly idleMs: number;
 }
 
-/** Numbers told in place of a job's: the threads have ended; the rest can be told after a turn. */
+/** Numbers reported in place of a job's: the threads have ended; the rest can be reported after a turn. */
 const THREADS = -1;
 const TURN = -2;
 
@@ -18,7 +18,7 @@ const TURN = -2;
 type Listener = (done: number, isOver: boolean) => void;
 
 /**
- * A pool of native threads, and the promises of its jobs. A job ends once, for whatever reason. From then on
+ * A pool of native threads, and the promises of its jobs. A job ends once, whatever the cause. After that
  * none of its memory is used.
  */
 export class JobQueue {
@@ -57,7 +57,7 @@ export class JobQueue {
   /**
    * Runs a job. Resolves when it is over. An abort makes it end sooner.
    * @param begin Hands the job to the threads.
-   * @param progress Called before the promise resolves, each time that more items are done. If it throws, the
+   * @param progress Called before the promise resolves, whenever more items are done. If it throws, the
    * promise rejects with that error.
    */
   run(
@@ -106,7 +106,7 @@ export class JobQueue {
     if (!this.#isReleased) this.#functions.goOn(this.#pool);
   }
 
-  /** Releases the pool. Jobs that hang and could not be aborted are over then. Acts once. */
+  /** Releases the pool. Jobs that hang and could not be aborted are then over. Acts once. */
   release(): void {
     this.#isReleased = true;
     this.#functions.release(this.#pool);
@@ -114,7 +114,7 @@ export class JobQueue {
   }
 }
 
-/** Makes the error of a job that could not be handed over. Mistakes of the caller pass as they are. */
+/** Makes the error of a job that could not be handed over. Mistakes of the caller are returned unchanged. */
 function refusal(error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code !== 'EBUSY' && code !== 'EAGAIN') return error;

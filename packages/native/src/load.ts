@@ -14,11 +14,11 @@ export type Native =
     }
   | {
       readonly available: false;
-      /** In a sentence. */
+      /** As a sentence. */
       readonly reason: string;
-      /** How to make it available, in a sentence; undefined where that cannot be. */
+      /** How to make it available, as a sentence. Undefined if that is impossible. */
       readonly advice: string | undefined;
-      /** The places that were looked at. */
+      /** The places that were tried. */
       readonly tried: readonly string[];
     };
 
@@ -28,12 +28,12 @@ const FILE = 'tiered-native.node';
 const require = createRequire(import.meta.url);
 
 /**
- * Says whether the native part can be used here, and loads it: from the package for this platform, such as
+ * Returns whether the native part can be used here, and loads it: from the package for this platform, such as
  * `@tiered/native-linux-x64-gnu`, else from a build in this directory (`npm ci` in a clone). Linux only. The
- * first call looks at the environment variable `TIERED_NATIVE`: `0` turns the native part off, and a path is
+ * first call reads the environment variable `TIERED_NATIVE`: `0` turns the native part off, and a path is
  * loaded instead. The first call costs a few milliseconds, later ones nothing.
  *
- * Never throws. A missing file is expected. Any other error of loading is part of the reason, and of a
+ * Never throws. A missing file is expected. Any other loading error becomes part of the reason, and of a
  * warning.
  */
 export function native(): Native {
@@ -42,7 +42,7 @@ export function native(): Native {
 
 /**
  * Returns the functions themselves.
- * @throws TieredError `TIERED_UNSUPPORTED` that says why there are none.
+ * @throws TieredError `TIERED_UNSUPPORTED` with the reason if there are none.
  */
 export function binding(): Binding {
   const loaded = load();
@@ -60,7 +60,7 @@ function load(): Loaded {
   return (loaded ??= tryToLoad(process.env['TIERED_NATIVE'] ?? ''));
 }
 
-/** Processors that there are binaries for. */
+/** Processors with binaries. */
 const PROCESSORS: readonly string[] = ['x64', 'arm64'];
 
 function tryToLoad(wish: string): Loaded {
@@ -70,7 +70,7 @@ function tryToLoad(wish: string): Loaded {
   const places = wish === '' ? usualPlaces() : [path.resolve(wish)];
   const failures: string[] = [];
   const functions = firstOf(places, failures);
-  // A file is there, and its installer expects it to be used.
+  // There is a file, and its installer expects it to be used.
   if (failures.length > 0) process.emitWarning(`Native file I/O: ${cannot(failures)}`, 'TieredWarning');
   if (functions !== undefined) return functions;
   const reason = failures.length > 0 ? cannot(failures) : 'it is not installed, and not built.';
@@ -88,7 +88,7 @@ function cannot(failures: readonly string[]): string {
   return `it cannot be loaded: ${failures.join('; ')}`;
 }
 
-/** Loads from the first place that has it. Adds failures on the way to `failures`. */
+/** Loads from the first place that has it. Adds earlier failures to `failures`. */
 function firstOf(places: readonly string[], failures: string[]): Loaded | undefined {
   for (const place of places) {
     try {
@@ -106,7 +106,7 @@ function usualPlaces(): readonly string[] {
   return [`@tiered/native-${platform}/${FILE}`, path.join(import.meta.dirname, '../build', platform, FILE)];
 }
 
-/** Whether the place itself is missing, and not something that it needs. */
+/** Whether the place itself is missing, and not one of its dependencies. */
 function isMissing(error: unknown, place: string): boolean {
   const { code, message } = error as NodeJS.ErrnoException;
   return code === 'MODULE_NOT_FOUND' && message.includes(`'${place}'`);

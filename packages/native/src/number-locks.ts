@@ -9,16 +9,16 @@ const open = promisify(fs.open);
 const close = promisify(fs.close);
 
 const { EACCES, EAGAIN, EBADF } = os.constants.errno;
-/** Outcomes of a lock that another one has. */
+/** Outcomes if another open file holds the lock. */
 const REFUSALS: readonly number[] = [-EAGAIN, -EACCES];
-/** Only the owner may open the file: one who can lock it can keep others waiting. */
+/** Only the owner may open the file: a user who can lock it can keep others waiting. */
 const MODE = 0o600;
 
 /**
- * Locks of whole numbers between all who have opened the same file, in this process or another one: locks of
- * one byte of an open file description (`fcntl`, `F_OFD_SETLK`). The kernel keeps them. It ends them with the
- * process, however that ends, in whatever container it runs. A number may be locked that is far beyond the
- * end of the file, which stays empty. No call waits, and each takes about a microsecond.
+ * Locks of whole numbers between all users that have opened the same file, in this process or another one:
+ * locks of one byte of an open file description (`fcntl`, `F_OFD_SETLK`). The kernel keeps them. It releases
+ * them when the process ends, however that happens and in whatever container it runs. A locked number may be
+ * far beyond the end of the file, which stays empty. No call waits, and each takes about a microsecond.
  *
  * For files of a local file system: on a network each call may be a request.
  */
@@ -32,7 +32,7 @@ export class NumberLocks implements AsyncDisposable {
   }
 
   /**
-   * Opens the file; makes it if it is not there, with mode 0600.
+   * Opens the file. Creates it with mode 0600 if it does not exist.
    * @throws errors of `fs.open`; TieredError `TIERED_UNSUPPORTED` where the native part is not available.
    */
   static async open(path: string): Promise<NumberLocks> {
@@ -41,7 +41,8 @@ export class NumberLocks implements AsyncDisposable {
   }
 
   /**
-   * Has a number alone. Returns false if another one who has opened the file has it, alone or shared.
+   * Locks a number exclusively. Returns false if another user that has opened the file holds it, exclusively
+   * or shared.
    * @param number 0 to `Number.MAX_SAFE_INTEGER`.
    * @throws NativeError of the system, such as `ENOLCK`, and `EBADF` after `close`.
    */
@@ -49,29 +50,31 @@ export class NumberLocks implements AsyncDisposable {
     return this.#lock(number, 2);
   }
 
-  /** As `take`, but any number of those who have opened the file may have it this way. */
+  /** Like `take`, but shared: any number of users that have opened the file may hold it this way. */
   share(number: number): boolean {
     return this.#lock(number, 1);
   }
 
-  /** Lets go of a number, in whichever way it was locked. @throws as `take`. */
+  /** Releases a number, whether it was locked exclusively or shared. @throws as `take`. */
   release(number: number): void {
     this.#checked((fd) => binding().lockNumber(fd, number, 0), 'unlock', number);
   }
 
-  /** Whether another one who has opened the file has a number, alone or shared. @throws as `take`. */
+  /**
+   * Whether another user that has opened the file holds a number, exclusively or shared. @throws as `take`.
+   */
   isTaken(number: number): boolean {
     return this.#checked((fd) => binding().isNumberLocked(fd, number), 'lock', number) === 1;
   }
 
-  /** Lets go of all numbers. Idempotent. */
+  /** Releases all numbers. Idempotent. */
   async close(): Promise<void> {
     const fd = this.#fd;
     this.#fd = undefined;
     if (fd !== undefined) await close(fd);
   }
 
-  /** Calls `close`, at the end of an `await using`. */
+  /** Calls `close` at the end of an `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

@@ -10,7 +10,7 @@ const NAMES = {
   [-10_006]: 'INVALID_KEY',
 } as const;
 
-/** The outcome of a read that was aborted, or not made because the threads were closed. */
+/** The outcome of a read that was aborted, or never started because the threads were closed. */
 export const ABORTED = -10_004;
 
 /**
@@ -25,7 +25,7 @@ export const ABORTED = -10_004;
  */
 export type FailureCode = (typeof NAMES)[keyof typeof NAMES] | `E${string}`;
 
-/** Returns the reason behind an outcome below 0. */
+/** Returns the reason for an outcome below 0. */
 export function failureOf(outcome: number): FailureCode {
   return (
     (NAMES as Readonly<Record<number, FailureCode>>)[outcome] ?? (getSystemErrorName(outcome) as FailureCode)
@@ -46,10 +46,10 @@ export const STEPS = [
 /** The step at which a write failed. */
 export type WriteStep = (typeof STEPS)[number];
 
-/** The steps by which two processes share memory. */
+/** The steps of sharing memory between two processes. */
 export type MemoryStep = 'make' | 'map' | 'give' | 'connect' | 'receive';
 
-/** What is done with locks of numbers. */
+/** The operations on locks of numbers. */
 export type LockStep = 'lock' | 'unlock';
 
 /** A failed system call, with the fields of an error of `node:fs`, so that it can be handled as one. */
@@ -57,7 +57,7 @@ export class NativeError extends Error {
   override readonly name = 'NativeError';
   /** The reason; see `FailureCode`. */
   readonly code: FailureCode;
-  /** The number behind it; negative. */
+  /** The negative number of the reason. */
   readonly errno: number;
   /** The operation: `open`, `read`, or the step of a write, of sharing memory, or of a lock. */
   readonly syscall: 'open' | 'read' | WriteStep | MemoryStep | LockStep;
@@ -65,7 +65,7 @@ export class NativeError extends Error {
   /**
    * @param outcome Below 0.
    * @param syscall The operation.
-   * @param what Its file or other subject, as messages name it.
+   * @param what Its file or other subject, as named in messages.
    */
   constructor(outcome: number, syscall: NativeError['syscall'], what: string) {
     const code = failureOf(outcome);

@@ -1,30 +1,28 @@
 import type { ReadRequest } from '@tiered/core/driver';
 
-/**
- * A batch of reads in the form in which it goes to C: one text and one table, so that a read costs no object.
- */
+/** A batch of reads in the form passed to C: one text and one table, so that a read costs no object. */
 export interface Packed {
   /** All keys, followed by all versions if there are any, separated by NUL. */
   readonly texts: string;
   /**
-   * Five numbers per read: index of the memory, offset in it, length in bytes, offset in the file, and how
-   * many pieces it has. Behind them the pieces of all reads, as they are in `ReadRequest`.
+   * Five numbers per read: index of the memory, offset in it, length in bytes, offset in the file, and number
+   * of pieces. The pieces of all reads follow, as in `ReadRequest`.
    */
   readonly numbers: Float64Array;
-  /** Each buffer that a target is in, as a whole. */
+  /** Each whole buffer that contains a target. */
   readonly memories: readonly Uint8Array[];
 }
 
 /** A version that no file has. */
 const NONE = '?';
 
-/** A version as C takes it: empty for any. */
+/** A version in the form for C: empty for any. */
 export function versionText(version: string | undefined): string {
   if (version === undefined) return '';
   return version === '' || version.includes('\0') ? NONE : version;
 }
 
-/** The key and the version of one file as C takes them, as in `Packed.texts`. */
+/** The key and the version of one file in the form for C, as in `Packed.texts`. */
 export function textsOf(key: string, version: string | undefined): string {
   const named = textOfKey(key);
   return version === undefined ? named : `${named}\0${versionText(version)}`;
@@ -63,7 +61,7 @@ export function pack(requests: readonly ReadRequest[]): Packed {
   return { texts: texts.join('\0'), numbers, memories: memories.views };
 }
 
-/** The buffers of a batch, of which there is mostly one. */
+/** The buffers of a batch, mostly one. */
 class Memories {
   readonly views: Uint8Array[] = [];
   readonly #indexes = new Map<ArrayBufferLike, number>();

@@ -8,12 +8,12 @@ export const MOST_SHARED_BYTES = 2 ** 30;
 
 /**
  * Memory that two processes have mapped, of a fixed length that neither can change (`memfd_create` with
- * seals). Both read and write it, in no promised order. They must agree by other means on the bytes
- * that each may touch.
+ * seals). Both read and write it, in no promised order. They must agree by other means on the bytes that each
+ * may touch.
  *
- * Made by `give` in one process, for one `MemoryRequest` of another. No descriptor stays open, so the memory
- * is freed with the last of the two, even if they are killed. Its pages are taken from the system when they
- * are first touched.
+ * Created by `give` in one process, for one `MemoryRequest` of another. No descriptor stays open, so the
+ * memory is freed when the last of the two ends, even if they are killed. The system allocates its pages when
+ * they are first touched.
  */
 export class SharedMemory {
   /** All of it. Cannot be transferred to a thread. */
@@ -25,9 +25,9 @@ export class SharedMemory {
   }
 
   /**
-   * Makes memory, and gives it, with one byte, to the other end of a connected UNIX domain socket. Waits for
-   * nothing, and costs some 20 us.
-   * @param socket A descriptor. Nobody else may be writing to it.
+   * Creates memory, and sends it, with one byte, to the other end of a connected UNIX domain socket. Does not
+   * wait, and costs some 20 us.
+   * @param socket A descriptor. No other code may be writing to it.
    * @param bytes 1 to `MOST_SHARED_BYTES`.
    * @throws NativeError of the system; TieredError `TIERED_UNSUPPORTED` where the native part is not
    * available.
@@ -53,31 +53,29 @@ export class SharedMemory {
     throw new NativeError(buffer, 'map', `${bytes} bytes of shared memory`);
   }
 
-  /** Gives its pages back to the system. The memory stays mapped, and both processes then read zeros. */
+  /** Returns its pages to the system. The memory stays mapped, and both processes then read zeros. */
   empty(): void {
     binding().emptyMemory(this.buffer);
   }
 
   /**
-   * Unmaps it here, at once. The buffer and all views have no bytes from then on. Without this call the
-   * garbage collector unmaps it.
+   * Unmaps it in this process at once. After that the buffer and all views have no bytes. Without this call
+   * the garbage collector unmaps it.
    */
   detach(): void {
     binding().detachMemory(this.buffer);
   }
 }
 
-/**
- * A connection by which a process asks another one for memory. The other one gives it by `SharedMemory.give`.
- */
+/** A connection by which a process asks another one for memory. The other one calls `SharedMemory.give`. */
 export class MemoryRequest implements Disposable {
   /** The user of the process that listens at the other end. */
   readonly user: number;
   #socket: number | undefined;
 
   /**
-   * Connects, and sends the greeting. Waits for nothing: `EAGAIN` if too many others connect.
-   * @param path Of a UNIX domain socket.
+   * Connects, and sends the greeting. Does not wait: `EAGAIN` if too many others connect.
+   * @param path Path of a UNIX domain socket.
    * @param greeting Tells the other side the purpose. A few KB at most.
    * @throws NativeError of the system; TieredError `TIERED_UNSUPPORTED` where the native part is not
    * available.
@@ -94,10 +92,10 @@ export class MemoryRequest implements Disposable {
   }
 
   /**
-   * Maps the memory that was given. Waits for nothing.
+   * Maps the memory that was sent. Does not wait.
    * @param bytes The length that the memory must have.
-   * @throws NativeError: `EAGAIN` if nothing was given yet, `EPROTO` if something other than memory was
-   * given, `EINVAL` if it has another length, or if the other side could take it away again.
+   * @throws NativeError: `EAGAIN` if nothing has arrived yet, `EPROTO` if something other than memory has
+   * arrived, `EINVAL` if it has another length, or if the other side could take it away again.
    */
   receive(bytes: number): SharedMemory {
     const fd = checked(binding().takeDescriptor(this.#socket ?? -1), 'receive', 'shared memory');
@@ -108,13 +106,13 @@ export class MemoryRequest implements Disposable {
     }
   }
 
-  /** Idempotent. What was received stays. */
+  /** Idempotent. Memory that was received stays. */
   close(): void {
     if (this.#socket !== undefined) fs.closeSync(this.#socket);
     this.#socket = undefined;
   }
 
-  /** Calls `close`, at the end of a `using`. */
+  /** Calls `close` at the end of a `using`. */
   [Symbol.dispose](): void {
     this.close();
   }

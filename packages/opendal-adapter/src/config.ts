@@ -41,7 +41,7 @@ const schema = group('options of the driver', {
   }).optional(),
 });
 
-/** `driver: opendal`: a service that OpenDAL supports, writable only if it is a tier. */
+/** `driver: opendal`: a service that OpenDAL supports. It is writable only if it is a tier. */
 export const driverFactory: DriverFactory<z.infer<typeof schema>> = {
   schema,
   create: (options, { baseDirectory, role, clock }) =>

@@ -18,8 +18,8 @@ import { traitsOf, unknownService, type ServiceTraits } from './services.js';
 import { assertAtomicFiles, conflict, noConditions, taken } from './writes.js';
 
 /**
- * Milliseconds for which `close` waits for calls that were aborted. Most end well before that, and a call
- * that hangs is not worth more.
+ * Milliseconds that `close` waits for aborted calls. Most end well before that, and a call that hangs is not
+ * worth a longer wait.
  */
 const CLOSE_WAIT_MS = 5_000;
 
@@ -30,14 +30,14 @@ const SHORTEST_SECRET = 4;
  * Reads and writes objects of any service that Apache OpenDAL supports: a source in GCS, Azure or HDFS, or a
  * tier there.
  *
- * **Abort.** OpenDAL cannot be stopped. A call that was aborted rejects at once and its bytes are dropped,
- * but below it goes on until it ends or times out. A write is waited for once its bytes are handed over,
- * since they would still be published.
+ * **Abort.** A call in OpenDAL cannot be stopped. An aborted call rejects at once and its bytes are dropped,
+ * but inside OpenDAL it goes on until it ends or times out. A write is waited for once its bytes are handed
+ * over, since they would still be published.
  *
- * **Versions.** Reads are pinned by If-Match where the service supports it, by a look at the file on `fs`,
- * else not at all.
+ * **Versions.** Reads are pinned by If-Match where the service supports it, by a check of the file on `fs`,
+ * and not at all elsewhere.
  *
- * **Cost.** A read copies its bytes once more than a dedicated driver; a write keeps the whole object in
+ * **Cost.** A read copies its bytes once more than a dedicated driver. A write keeps the whole object in
  * memory.
  */
 export class OpenDalDriver extends BaseDriver {
@@ -59,22 +59,22 @@ export class OpenDalDriver extends BaseDriver {
     this.#traits = traits;
   }
 
-  /** Calls in OpenDAL that have not ended, including aborted ones that nobody waits for any more. */
+  /** Calls in OpenDAL that have not ended, including aborted ones that no caller waits for any more. */
   get callsUnderWay(): number {
     return this.#calls.size;
   }
 
   /**
-   * Loads OpenDAL and makes the operator. Sends no request.
+   * Loads OpenDAL and creates the operator. Sends no request.
    * @throws TieredError `TIERED_CONFIG_INVALID` if the package `opendal` or its binary is missing, if options
-   * are refused, or if the place of the objects is unknown; `TIERED_UNSUPPORTED` if this build of OpenDAL
-   * does not have the service, or if the driver is to write and the service cannot.
+   * are refused, or if the location of the objects is unknown; `TIERED_UNSUPPORTED` if this build of OpenDAL
+   * does not have the service, or if the driver is writable and the service is not.
    */
   override open(options: OperationOptions): Promise<void> {
     return super.open(options);
   }
 
-  /** Follows the contract. Waits up to 5 seconds for calls that were aborted. */
+  /** Follows the contract. Waits up to 5 seconds for aborted calls. */
   override close(): Promise<void> {
     return super.close();
   }
@@ -136,8 +136,8 @@ export class OpenDalDriver extends BaseDriver {
 
   /**
    * `ifAbsent` is `TIERED_UNSUPPORTED` where OpenDAL cannot let the service decide, and on `fs`, where
-   * OpenDAL looks and then renames. If the answer to a successful write is lost, OpenDAL repeats the write,
-   * and it fails with `TIERED_EXISTS`.
+   * OpenDAL checks and then renames. If the answer to a successful write is lost, OpenDAL retries the write,
+   * which then fails with `TIERED_EXISTS`.
    */
   protected override async writeObject(key: string, data: Uint8Array, options: WriteOptions): Promise<void> {
     const { operator, path } = this.#target('write', key);
@@ -190,7 +190,7 @@ export class OpenDalDriver extends BaseDriver {
     }
   }
 
-  /** Rejects as soon as the signal aborts, although the work goes on below. */
+  /** Rejects as soon as the signal aborts, although the work goes on in OpenDAL. */
   #abortable<T>(
     operation: Operation,
     key: string,
@@ -200,7 +200,7 @@ export class OpenDalDriver extends BaseDriver {
     return this.#call(operation, key, signal, work, (call) => raceAbort(call, signal));
   }
 
-  /** Runs work in OpenDAL after checking the signal, counts it until it ends, and translates its errors. */
+  /** Runs work in OpenDAL after a check of the signal, counts it until it ends, and translates its errors. */
   async #call<T>(
     operation: Operation,
     key: string,
@@ -221,7 +221,7 @@ export class OpenDalDriver extends BaseDriver {
     return fromOpenDal(error, { driver: this.name, operation, key, secrets: this.#secrets });
   }
 
-  /** Awaits a write. With `ifAbsent` it fails as it should if there was an object. */
+  /** Awaits a write. With `ifAbsent` it fails with the right error if there was an object. */
   async #written(write: Promise<unknown>, key: string, ifAbsent: boolean): Promise<void> {
     try {
       await write;

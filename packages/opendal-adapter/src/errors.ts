@@ -5,7 +5,7 @@ import type { Operation } from '@tiered/core/driver';
 interface Meaning {
   readonly code: ErrorCode;
   readonly advice: string;
-  /** Default: what OpenDAL says. */
+  /** Default: as OpenDAL says. */
   readonly retryable?: boolean | undefined;
 }
 
@@ -48,7 +48,7 @@ const ERRNOS: Readonly<Record<string, Meaning>> = {
   EMFILE: { code: 'TIERED_TOO_MANY_OPEN', advice: 'raise ulimit -n', retryable: true },
 };
 
-/** The call of an error, and secrets that its message must not show. */
+/** The failed call, and secrets that the message must not show. */
 export interface ErrorPlace {
   readonly driver: string;
   readonly operation: Operation;
@@ -57,7 +57,7 @@ export interface ErrorPlace {
   readonly secrets: readonly string[];
 }
 
-/** Translates an error of OpenDAL. Errors of the SDK pass as they are. */
+/** Translates an error of OpenDAL. Errors of the SDK are returned unchanged. */
 export function fromOpenDal(error: unknown, { driver, operation, key, secrets }: ErrorPlace): unknown {
   if (isTieredError(error)) return error;
   const message = error instanceof Error ? error.message : String(error);
@@ -80,14 +80,14 @@ export function fromOpenDal(error: unknown, { driver, operation, key, secrets }:
   });
 }
 
-/** The kind that OpenDAL gives an error, if it is one of OpenDAL. */
+/** The kind of an error of OpenDAL. Undefined for other errors. */
 export function kindOf(error: unknown): string | undefined {
   return FORM.exec((error as Error | null)?.message ?? '')?.[1];
 }
 
 /**
- * Whether a write that must not replace anything failed because there is an object. Azure has a code of its
- * own for that.
+ * Whether a write that must not replace anything failed because there is an object. Azure has an error code
+ * of its own for that.
  */
 export function isTaken(error: unknown): boolean {
   const kind = kindOf(error);
@@ -99,9 +99,9 @@ export function isTaken(error: unknown): boolean {
 }
 
 /**
- * Whether a read may have failed because the object ends before the range does. OpenDAL has no short reads.
- * Services answer with an error of their own, the body is too short, or, where objects are in memory, a
- * thread panics.
+ * Whether a read may have failed because the range extends past the end of the object. OpenDAL has no short
+ * reads. Services answer with an error of their own, the body is too short, or a thread panics if objects are
+ * in memory.
  */
 export function mayBePastEnd(error: unknown): boolean {
   const message = (error as Error | null)?.message ?? '';
@@ -113,7 +113,7 @@ function meaningOf(message: string): Meaning | undefined {
   return KINDS[kind] ?? STATUSES[statusOf(message) ?? ''] ?? ERRNOS[errnoOf(message) ?? ''];
 }
 
-/** Errors that were retried in vain are `persistent`, and others should not retry them. */
+/** Errors that were retried in vain are `persistent`, and should not be retried again. */
 function isPassing(message: string): boolean {
   return FORM.exec(message)?.[2] === 'temporary';
 }
@@ -131,8 +131,8 @@ function errnoOf(message: string): string | undefined {
 
 /**
  * The part of OpenDAL's message that may be shown. Its context has URIs, headers and bodies, which repeat
- * signatures and credentials. Of an answer only its status and the service's code are shown, of other faults
- * the end, without values of options.
+ * signatures and credentials. For an answer, only its status and the service's code are shown. For other
+ * faults, only the end is shown, without values of options.
  */
 function outlineOf(message: string, secrets: readonly string[]): string {
   const [, kind, persistence, operation = ''] = FORM.exec(message) ?? [];

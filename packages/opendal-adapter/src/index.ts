@@ -1,4 +1,4 @@
-/** Object stores and services that OpenDAL speaks, as source or tier. @module */
+/** Object stores and other services that OpenDAL supports, as a source or tier. @module */
 export { OpenDalDriver } from './driver.js';
 export {
   type OpenDalConfig,

@@ -4,11 +4,11 @@ import { TieredError } from '@tiered/core';
 const UNUSUAL = /^\p{White_Space}|\p{White_Space}(?:\/|$)|(?:^|\/)\.{0,2}(?:\/|$)|\\/u;
 
 /**
- * Returns the problem of a path, in words; undefined if there is none. OpenDAL trims paths, drops empty
- * segments, takes a slash at the end for a directory, and leaves `.` and `..` to the service. Such a path is
- * another object's, or nobody's.
+ * Returns the problem of a path, in words. Undefined if there is none. OpenDAL trims paths, drops empty
+ * segments, takes a slash at the end for a directory, and leaves `.` and `..` to the service. Such a path
+ * leads to another object, or to none.
  * @param files Whether the service keeps objects as files. Its listings turn backslashes into slashes, and
- * trim the names of directories, so what is in those is not found.
+ * trim the names of directories, so objects in those are not found.
  */
 export function problemOf(path: string, files: boolean): string | undefined {
   if (!UNUSUAL.test(path)) return undefined;
@@ -21,7 +21,7 @@ export function problemOf(path: string, files: boolean): string | undefined {
   return undefined;
 }
 
-/** @throws TieredError `TIERED_KEY_INVALID` for a key whose path OpenDAL would not keep as it is. */
+/** @throws TieredError `TIERED_KEY_INVALID` for a key whose path OpenDAL would change. */
 export function assertKey(path: string, key: string, driver: string, files: boolean): void {
   const problem = problemOf(path, files);
   if (problem === undefined) return;
@@ -33,7 +33,7 @@ export function assertKey(path: string, key: string, driver: string, files: bool
   );
 }
 
-/** The path with which a listing contains all paths that begin so; undefined if no valid path does. */
+/** The path whose listing contains all paths with this prefix. Undefined if no valid path has it. */
 export function listingPath(beginning: string): string | undefined {
   if (/^\p{White_Space}/u.test(beginning)) return undefined;
   const segments = beginning.split('/');

@@ -3,7 +3,7 @@ import { kindOf } from './errors.js';
 import { describe, isIdentified } from './objects.js';
 import type { OpenDalEntry, OpenDalLister, OpenDalMetadata, OpenDalOperator } from './opendal.js';
 
-/** Entries of a page. Bounds memory, and how many `stat` calls are begun at the same time. */
+/** Entries of a page. Limits memory, and how many `stat` calls start at the same time. */
 const PAGE = 500;
 
 /** An entry that is an object. */
@@ -14,9 +14,9 @@ interface Found {
 }
 
 /**
- * A listing in pages. What listings tell about objects differs from service to service: nothing, everything,
- * or something other than `stat` tells. So the first object is asked for both ways, and if the answers are
- * the same, the listing is believed.
+ * A listing in pages. Depending on the service, a listing contains nothing about its objects, everything, or
+ * something other than `stat` returns. So the first object is looked up both ways. If the results are the
+ * same, the listing is trusted.
  */
 export class Listing {
   readonly #operator: OpenDalOperator;
@@ -31,7 +31,7 @@ export class Listing {
     this.#keyOf = keyOf;
   }
 
-  /** The next objects, fewer than a page if some entries are not objects; undefined at the end. */
+  /** The next objects, fewer than a page if some entries are not objects. Undefined at the end. */
   async nextPage(signal: AbortSignal | undefined): Promise<readonly ObjectStat[] | undefined> {
     const found: Found[] = [];
     for (let entries = 0; entries < PAGE; entries++) {
@@ -65,7 +65,7 @@ export class Listing {
     return told.version === found?.version && told.size === found.size;
   }
 
-  /** Undefined for an object that has gone since it was listed. */
+  /** Undefined for an object that was deleted after it was listed. */
   async #stat({ key, path }: Found): Promise<ObjectStat | undefined> {
     try {
       return describe(key, await this.#operator.stat(path));

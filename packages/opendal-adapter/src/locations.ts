@@ -3,15 +3,15 @@ import { TieredError } from '@tiered/core';
 import { traitsOf } from './services.js';
 
 /**
- * An option that is part of the location, and its value if it is not given. Without such a value the option
- * is required.
+ * An option that is part of the location, and its value if it is not given. Without a default the option is
+ * required.
  */
 type Part = readonly [option: string, fallback?: string];
 
 /**
- * The options that tell one place from another, for each service that has such options, in the order in which
- * they nest. Other services keep objects of an account, which only secrets name (drives), or get the place
- * from a connection string, which contains some (databases).
+ * The options that tell one location from another, for each service that has such options, in the order in
+ * which they nest. Other services keep the objects of an account, which only secrets name (drives), or get
+ * the location from a connection string, which contains secrets (databases).
  */
 const PLACES: Readonly<Record<string, readonly Part[]>> = {
   alluxio: [['endpoint']],
@@ -51,8 +51,8 @@ const PLACES: Readonly<Record<string, readonly Part[]>> = {
 const ADDRESSES = new Set(['endpoint', 'name_node']);
 
 /**
- * Returns the place of a service's objects, according to its options: different for different places, and
- * without secrets. Undefined for memory, and where the options do not tell.
+ * Returns the location of a service's objects, according to its options. Different locations give different
+ * texts, without secrets. Undefined for memory, and if the options do not determine the location.
  */
 export function locationOf(
   service: string,
@@ -66,14 +66,14 @@ export function locationOf(
   }
   const place = PLACES[name]?.map(([option, fallback]) => partOf(option, options[option] || fallback));
   if (place === undefined || place.includes(undefined)) return undefined;
-  // As OpenDAL takes it: without empty segments.
+  // As OpenDAL interprets it: without empty segments.
   const root = (options['root'] ?? '').split('/').filter(Boolean);
   return `${name.replaceAll('_', '-')}://${[...place, ...root].map((part) => `${part}/`).join('')}${prefix}`;
 }
 
 /**
- * Asserts that the location of the objects is known. What was kept of one place must not be taken for that of
- * another, and a tier must not be inside the source.
+ * Asserts that the location of the objects is known. Data kept from one location must not be taken for that
+ * of another, and a tier must not be inside the source.
  * @throws TieredError `TIERED_CONFIG_INVALID`
  */
 export function assertLocated(service: string | undefined, location: string | undefined): void {
@@ -91,14 +91,14 @@ function canonical(service: string): string {
   return name === 'hf' ? 'huggingface' : name;
 }
 
-/** A part of a location; undefined if it says nothing. */
+/** A part of a location. Undefined if it says nothing. */
 function partOf(option: string, value: string | undefined): string | undefined {
   if (value === undefined || value === '') return undefined;
   // A slash in it must not look like the next part.
   return ADDRESSES.has(option) ? addressOf(value) : value.replace(/[%/]/g, encodeURIComponent);
 }
 
-/** Host, port and path only: an address may have credentials before them, and parameters after them. */
+/** Host, port and path only: an address may contain credentials before them, and parameters after them. */
 function addressOf(text: string): string | undefined {
   const url = text.includes('://') ? text : `http://${text}`;
   if (text === 'default' || !URL.canParse(url)) return undefined;

@@ -7,9 +7,9 @@ import type { ServiceTraits } from './services.js';
 const ETAG = 'etag ';
 
 /**
- * An object as OpenDAL describes it. Its version is the ETag. Without one it is the time of the last change
- * and the size, which miss a replacement by as many bytes within the resolution of that time. Without both,
- * as in memory, it is the size alone.
+ * An object as OpenDAL describes it. Its version is the ETag. Without one it is the modification time and the
+ * size, which miss a replacement of the same size within the resolution of that time. Without both, as in
+ * memory, it is the size alone.
  */
 export function describe(key: string, metadata: OpenDalMetadata): ObjectStat {
   const { etag, lastModified, contentLength } = metadata;
@@ -34,7 +34,7 @@ function ifMatchOf(version: string | undefined): string | undefined {
   return etag.startsWith('W/') ? undefined : etag;
 }
 
-/** An object that is read or described, and the driver that does so. */
+/** An object to read or describe, and the driver that does so. */
 export interface Target {
   readonly driver: StorageDriver;
   readonly operator: OpenDalOperator;
@@ -52,9 +52,9 @@ export async function statObject({ driver, operator, operation, key, path }: Tar
 }
 
 /**
- * Reads a range, into memory of OpenDAL's. A version is requested by If-Match where the service supports it.
- * If a `stat` costs no request, the version is checked after the read: the caller saw this version before,
- * so the bytes in between are of it.
+ * Reads a range, into OpenDAL's memory. A version is requested by If-Match where the service supports it. If
+ * a `stat` costs no request, the version is checked after the read: the caller has seen this version before,
+ * so the bytes in between belong to it.
  */
 export async function readRange(target: Target, options: ReadOptions): Promise<Uint8Array> {
   const { version, signal } = options;
@@ -109,7 +109,8 @@ async function sizeOf(target: Target, version: string | undefined): Promise<numb
 }
 
 /**
- * The object should have the bytes that did not come: the connection broke, or the object is being replaced.
+ * The object should have the bytes that did not arrive: the connection broke, or the object is being
+ * replaced.
  */
 function truncated({ driver, operation, key }: Target): TieredError {
   return new TieredError(

@@ -3,26 +3,26 @@ import { TieredError, type Clock } from '@tiered/core';
 /** The version that this package is tested with. Later ones are linked against glibc 2.38. */
 const VERSION = '0.49.2';
 
-/** Retries after the first try: with the delays below they bridge a few seconds. */
+/** Retries after the first try. With the delays below they bridge a few seconds. */
 const RETRIES = 3;
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 5_000;
 
 /**
- * No request for metadata takes this long. Without a bound a dead connection would hold its place forever.
+ * No request for metadata takes this long. Without a limit a dead connection would hold its place forever.
  */
 const REQUEST_TIMEOUT_MS = 60_000;
 
-/** A piece of a download, or the upload of a whole object. */
+/** Limit for a piece of a download, or for the upload of a whole object. */
 const TRANSFER_TIMEOUT_MS = 120_000;
 
 /**
- * Only requests are bounded, not operations: a listing that was left early would hold its place until it is
+ * Only requests are limited, not operations: a listing that was left early would hold its place until it is
  * collected.
  */
 const OPERATIONS = 2 ** 20;
 
-/** Metadata of a path: the part of its `Metadata` that is used. */
+/** Metadata of a path: the part of OpenDAL's `Metadata` that is used. */
 export interface OpenDalMetadata {
   isDirectory(): boolean;
   readonly etag: string | null;
@@ -37,7 +37,7 @@ export interface OpenDalEntry {
   metadata(): OpenDalMetadata;
 }
 
-/** A listing under way; the part of OpenDAL's `Lister` that is used. */
+/** A listing in progress; the part of OpenDAL's `Lister` that is used. */
 export interface OpenDalLister {
   next(): Promise<OpenDalEntry | null>;
 }
@@ -51,7 +51,10 @@ export interface OpenDalCapability {
   readonly writeWithIfNotExists: boolean;
 }
 
-/** The part of OpenDAL's `Operator` that is used, so that the types of this package do not need that one. */
+/**
+ * The part of OpenDAL's `Operator` that is used, so that the types of this package do not depend on that
+ * package.
+ */
 export interface OpenDalOperator {
   capability(): OpenDalCapability;
   stat(path: string): Promise<OpenDalMetadata>;
@@ -84,7 +87,7 @@ interface OpenDalModule {
 }
 
 /**
- * Loads OpenDAL and makes an operator. A remote service gets OpenDAL's own layers: requests have timeouts,
+ * Loads OpenDAL and creates an operator. A remote service gets OpenDAL's own layers: requests have timeouts,
  * are retried if their error is temporary, and at most `concurrency` run at the same time. Local services
  * have no temporary errors.
  * @throws TieredError `TIERED_CONFIG_INVALID` if the package or its binary cannot be loaded. OpenDAL's own

@@ -6,8 +6,8 @@ import type { OpenDalOperator } from './opendal.js';
 import { traitsOf } from './services.js';
 
 /**
- * Options of a service under OpenDAL's names for them, in snake_case, with numbers and flags as text; or a
- * function that returns them.
+ * Options of a service under OpenDAL's names, in snake_case, with numbers and flags as text; or a function
+ * that returns them.
  */
 export type OpenDalConfig =
   | Readonly<Record<string, string>>
@@ -15,8 +15,8 @@ export type OpenDalConfig =
 
 interface CommonOptions {
   /**
-   * Takes only objects whose keys begin with this, and removes it from their keys. It is put before keys as
-   * it is: end it with `/` if it is a directory. Default: all objects.
+   * Includes only objects whose keys begin with this prefix, and removes it from their keys. It is added to
+   * keys unchanged: end it with `/` if it is a directory. Default: all objects.
    */
   readonly prefix?: string | undefined;
   /**
@@ -27,38 +27,36 @@ interface CommonOptions {
   /** The name in messages and metrics, without secrets. Default: the service and its location. */
   readonly name?: string | undefined;
   /**
-   * Identifies the place of the objects: different for every place, without secrets, ending with `/`. What
-   * was kept of a place (copies, a manifest) is found again by it, and it shows which levels share storage.
-   * Default: derived from the options. Required where they do not tell the place: for an operator, for
-   * options from a function, and for services that know a place by its account or a connection string, such
-   * as `gdrive` and `mysql`.
+   * Identifies the location of the objects: different for every location, without secrets, ending with `/`.
+   * Copies and manifests are found again by it, and it shows which levels share storage. Default: derived
+   * from the options. Required where they do not determine the location: for an operator, for options from a
+   * function, and for services that identify a location by its account or a connection string, such as
+   * `gdrive` and `mysql`.
    */
   readonly location?: string | undefined;
-  /** Bounds how long `close` waits. Default: the machine's clock. */
+  /** Limits how long `close` waits. Default: the machine's clock. */
   readonly clock?: Clock | undefined;
 }
 
-/** A service. The driver makes the operator for it. */
+/** A service. The driver creates the operator for it. */
 export interface OpenDalServiceOptions extends CommonOptions {
-  /** OpenDAL's name of the service: `gcs`, `azblob`, `webhdfs`, `fs`, `memory` and so on. */
+  /** OpenDAL's name for the service: `gcs`, `azblob`, `webhdfs`, `fs`, `memory` and so on. */
   readonly service: string;
   /**
    * The options of the service as OpenDAL documents them, such as `{ bucket, credential }`. A function is
-   * called at every `open`, so that secrets can come from elsewhere and change; `location` is required then.
-   * Default: none.
+   * called at every `open`, so that secrets can come from elsewhere and change. In that case `location` is
+   * required. Default: none.
    */
   readonly options?: OpenDalConfig | undefined;
   /**
-   * HTTP requests under way at the same time, at least 1; the others wait. Default: 64, which keeps an object
-   * store busy and stays well below what services begin to refuse. Has no effect on `fs` and `memory`.
+   * Concurrent HTTP requests, at least 1. Others wait. Default: 64, which keeps an object store busy and
+   * stays well below the number at which services begin to refuse. Has no effect on `fs` and `memory`.
    */
   readonly concurrency?: number | undefined;
   readonly operator?: undefined;
 }
 
-/**
- * An operator that the user has made, with its own layers. The driver adds no retries, timeouts or limits.
- */
+/** An operator made by the user, with its own layers. The driver adds no retries, timeouts or limits. */
 export interface OpenDalOperatorOptions extends CommonOptions {
   /** An `Operator` of the package `opendal`. Stays open after `close`. */
   readonly operator: OpenDalOperator;
@@ -98,7 +96,7 @@ export function checkedOptions(options: OpenDalDriverOptions): CheckedDriverOpti
   }
   if (service === 'fs' && typeof config !== 'function') assertNoTilde('options.root', config['root'] ?? '');
   assertCounts({ concurrency });
-  // Whatever the key, OpenDAL must keep the path as it is.
+  // OpenDAL must keep the path unchanged, whatever the key.
   if (problemOf(`${prefix}x`, traitsOf(service).files) !== undefined)
     throw configError('prefix', 'the beginning of a path, such as "train/"', prefix);
   if (options.location !== undefined && !/^[a-z][a-z\d+.-]*:\/\/[^/@]*\/(.*\/)?$/s.test(options.location))

@@ -2,13 +2,11 @@ import { TieredError } from '@tiered/core';
 import { closest, distance } from 'fastest-levenshtein';
 
 /**
- * Facts about a service that are needed before it can be asked, or that it does not tell. Services that are
- * not listed here are remote stores.
+ * Facts about a service that are needed before it can be asked, or that it does not report. Services not
+ * listed here are remote stores.
  */
 
-/**
- * Services that keep objects in the memory of this process, which are gone with the operator that holds them.
- */
+/** Services that keep objects in the memory of this process. The objects are gone with their operator. */
 const IN_MEMORY = new Set(['memory', 'dashmap', 'moka', 'mini_moka']);
 
 /** Services of OpenDAL 0.49.2 that cannot enumerate. */
@@ -58,7 +56,7 @@ const NOT_BUILT = [
 /** The error of a service that OpenDAL does not have. */
 export function unknownService(driver: string, service: string, cause: unknown): TieredError {
   const meant = closest(service.toLowerCase(), [...SERVICES, ...NOT_BUILT]);
-  // Two letters that changed places are a distance of 2.
+  // Two transposed letters are a distance of 2.
   const isNear = distance(service.toLowerCase(), meant) <= Math.max(2, 0.45 * service.length);
   const isThere = isNear && SERVICES.includes(meant);
   const advice = isThere ? `did you mean ${meant}?` : `it has ${[...SERVICES].sort().join(', ')}`;

@@ -3,8 +3,8 @@ import { configError } from '@tiered/core/internal';
 import path from 'node:path';
 
 /**
- * Without `atomic_write_dir` readers would see files half written. If it is inside the root, its files would
- * be objects.
+ * Without `atomic_write_dir` readers would see partially written files. If it is inside the root, its files
+ * would be objects.
  * @throws TieredError `TIERED_CONFIG_INVALID`
  */
 export function assertAtomicFiles({
@@ -19,7 +19,7 @@ export function assertAtomicFiles({
   if (first !== '..' && !path.isAbsolute(first ?? '')) throw configError(field, expected, directory);
 }
 
-/** The error of a write that must not replace anything, where there is an object. */
+/** The error of a write that must not replace anything, if there is an object. */
 export function taken({ name }: StorageDriver, key: string): TieredError {
   return new TieredError(
     'TIERED_EXISTS',
@@ -28,7 +28,7 @@ export function taken({ name }: StorageDriver, key: string): TieredError {
   );
 }
 
-/** The error of a write that must not replace anything, where nothing can guarantee that. */
+/** The error of a write that must not replace anything, if that cannot be guaranteed. */
 export function noConditions({ name }: StorageDriver, key: string): TieredError {
   return new TieredError(
     'TIERED_UNSUPPORTED',
@@ -37,7 +37,7 @@ export function noConditions({ name }: StorageDriver, key: string): TieredError 
   );
 }
 
-/** The error of a write where a directory is. */
+/** The error of a write to the path of a directory. */
 export function conflict({ name }: StorageDriver, key: string): TieredError {
   return new TieredError(
     'TIERED_KEY_CONFLICT',

@@ -1,14 +1,14 @@
 import { observe, type Metric, type MetricsOptions } from './observe.js';
 
-/** What is observed of a cluster: a `Cluster` of `@tiered/cluster` has it. */
+/** The observed part of a cluster. A `Cluster` of `@tiered/cluster` has it. */
 export interface ObservedCluster {
   /** The number of this worker. */
   readonly rank: number;
-  /** Taken whenever metrics are collected. */
+  /** Called whenever metrics are collected. */
   stats(): ClusterFigures;
 }
 
-/** What is measured of a cluster. All that is counted only grows. */
+/** The figures measured for a cluster. All counts only grow. */
 export interface ClusterFigures {
   readonly members: number;
   readonly asked: {
@@ -27,13 +27,13 @@ export interface ClusterFigures {
 /** Options of `observeCluster`. */
 export interface ClusterMetricsOptions extends MetricsOptions {
   /**
-   * The attribute `tiered.cluster.name`, such as that of the training. Default: `cluster`. Workers of one
+   * The attribute `tiered.cluster.name`, such as the name of the training. Default: `cluster`. Workers of one
    * process need different names, or an attribute that tells them apart.
    */
   readonly name?: string | undefined;
 }
 
-/** The metrics of a worker of a cluster. None is for each peer, so 1,000 workers cost no more than two. */
+/** The metrics of a worker of a cluster. None is per peer, so 1,000 workers cost no more than two. */
 export const CLUSTER_METRICS: readonly Metric<ClusterFigures>[] = [
   {
     name: 'tiered.cluster.members',
@@ -82,11 +82,11 @@ export const CLUSTER_METRICS: readonly Metric<ClusterFigures>[] = [
 ];
 
 /**
- * Makes metrics of `cluster.stats()`, taken when they are collected. All have the attributes
+ * Creates metrics of `cluster.stats()`, which is called when they are collected. All have the attributes
  * `tiered.cluster.name` and `tiered.cluster.rank`. Bytes that came from peers are among the metrics of the
  * hierarchy.
- * @param cluster Kept in memory until this is ended.
- * @returns Ends it.
+ * @param cluster Kept in memory until the metrics end.
+ * @returns A function that ends the metrics.
  */
 export function observeCluster(cluster: ObservedCluster, options: ClusterMetricsOptions = {}): () => void {
   const { name = 'cluster', attributes, meterProvider } = options;

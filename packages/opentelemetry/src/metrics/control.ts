@@ -1,31 +1,31 @@
 import { observe, type Measurement, type Metric, type MetricsOptions } from './observe.js';
 
-/** What is observed of the control plane: a `Control` of `@tiered/control` has it. */
+/** The observed part of the control plane. A `Control` of `@tiered/control` has it. */
 export interface ObservedControl {
-  /** Both are taken whenever metrics are collected. */
+  /** Both functions are called whenever metrics are collected. */
   shares(): ControlShares;
-  /** What all stages said last, and what came of it. */
+  /** The last reports of all stages, and the decision based on them. */
   view(): ControlSeen;
 }
 
-/** What a stage may use now. */
+/** The present shares of a stage. */
 export interface ControlShares {
   readonly job: string;
   readonly id: string;
   /** By the name of the source. */
   readonly sources: Readonly<Record<string, ControlRate>>;
-  /** By the place of the tier, in bytes. Those that are shared out. */
+  /** By the location of the tier, in bytes. Only tiers that are shared out. */
   readonly tiers?: Readonly<Record<string, { readonly held: number; readonly share: number }>> | undefined;
   readonly isConnected: boolean;
 }
 
-/** In a second. `Infinity` where nothing bounds it. */
+/** Per second. `Infinity` without a limit. */
 export interface ControlRate {
   readonly bytes: number;
   readonly operations: number;
 }
 
-/** What all stages said last, and what came of it. */
+/** The last reports of all stages, and the decision based on them. */
 export interface ControlSeen {
   readonly seen: {
     readonly stages: readonly ControlStage[];
@@ -34,7 +34,7 @@ export interface ControlSeen {
   readonly decision: { readonly sources: ReadonlyMap<string, { readonly budget: ControlRate }> };
 }
 
-/** What a stage said. */
+/** The report of a stage. */
 export interface ControlStage {
   readonly id: string;
   readonly stall?: number | undefined;
@@ -50,7 +50,7 @@ export interface ControlStage {
   >;
 }
 
-/** What is measured of a stage. */
+/** The figures measured for a stage. */
 interface ControlFigures {
   readonly shares: ControlShares;
   readonly stages: number;
@@ -62,7 +62,7 @@ interface ControlFigures {
 const SOURCE = 'tiered.control.source';
 const TIER = 'tiered.control.tier';
 
-/** A value for each source of this stage; what has no bound has no value. */
+/** A value for each source of this stage. A value without a limit is left out. */
 function perSource(
   { shares }: ControlFigures,
   of: (source: string) => number | undefined,
@@ -78,7 +78,7 @@ function perTier({ shares }: ControlFigures, of: 'held' | 'share'): readonly Mea
   return Object.entries(shares.tiers ?? {}).map(([tier, room]) => [room[of], { [TIER]: tier }]);
 }
 
-/** The metrics of a stage. None is for each other stage, so 1,000 of them cost each no more than two. */
+/** The metrics of a stage. None is per other stage, so each of 1,000 stages costs no more than one of two. */
 export const CONTROL_METRICS: readonly Metric<ControlFigures>[] = [
   {
     name: 'tiered.control.connected',
@@ -160,13 +160,13 @@ export const CONTROL_METRICS: readonly Metric<ControlFigures>[] = [
 ];
 
 /**
- * Makes metrics of what a stage of the control plane says and gets, taken when they are collected. All have
- * the attribute `tiered.control.job`, and those of a source `tiered.control.source`.
+ * Creates metrics of the reports and shares of a stage of the control plane, which are taken when metrics are
+ * collected. All have the attribute `tiered.control.job`, and those of a source `tiered.control.source`.
  *
  * Several stages of one job need an attribute that tells them apart, such as the rank of a worker, unless
  * something else does. Rates of stages add up to those of the job.
- * @param control Kept in memory until this is ended.
- * @returns Ends it.
+ * @param control Kept in memory until the metrics end.
+ * @returns A function that ends the metrics.
  */
 export function observeControl(control: ObservedControl, options: MetricsOptions = {}): () => void {
   const { attributes, meterProvider } = options;

@@ -159,11 +159,11 @@ export const HIERARCHY_METRICS: readonly Metric<HierarchyStats>[] = [
 ];
 
 /**
- * Makes metrics of `hierarchy.stats()`, taken when they are collected. They cost nothing in between. All have
- * the attribute `tiered.hierarchy.name`.
- * @param hierarchy Kept in memory until this is ended.
- * @returns Ends it. Call it after the last collection that is to have the metrics, such as the provider's
- * `forceFlush`. The SDK goes on exporting what it saw last.
+ * Creates metrics of `hierarchy.stats()`, which is called when they are collected. They cost nothing in
+ * between. All have the attribute `tiered.hierarchy.name`.
+ * @param hierarchy Kept in memory until the metrics end.
+ * @returns A function that ends the metrics. Call it after the last collection that should include them, such
+ * as the provider's `forceFlush`. The SDK goes on exporting the last values that it saw.
  */
 export function observeHierarchy(hierarchy: Hierarchy, options: HierarchyMetricsOptions = {}): () => void {
   const { name = hierarchy.name, attributes, meterProvider } = options;

@@ -1,10 +1,10 @@
 import { metrics, type Attributes, type MeterProvider, type Observable } from '@opentelemetry/api';
 
-/** Options that all metrics have in common. */
+/** Options shared by all metrics. */
 export interface MetricsOptions {
   /**
-   * Makes the meter. Default: the global provider, which must have been registered before, because
-   * OpenTelemetry does not hand metrics over to one that comes later.
+   * Creates the meter. Default: the global provider, which must be registered before, because OpenTelemetry
+   * does not hand metrics over to a provider that is registered later.
    */
   readonly meterProvider?: MeterProvider | undefined;
   /**
@@ -13,7 +13,7 @@ export interface MetricsOptions {
   readonly attributes?: Attributes | undefined;
 }
 
-/** A metric: what it is called, and what its measurements are in a snapshot. */
+/** A metric: its name, and how to get its measurements from a snapshot. */
 export interface Metric<Snapshot> {
   readonly name: string;
   /**
@@ -25,7 +25,7 @@ export interface Metric<Snapshot> {
   readonly of: (snapshot: Snapshot) => readonly Measurement[];
 }
 
-/** A value and what tells it apart from others of its metric. */
+/** A value, and the attributes that tell it apart from others of its metric. */
 export type Measurement = readonly [value: number, attributes?: Attributes];
 
 const MAKERS = {
@@ -34,7 +34,7 @@ const MAKERS = {
   gauge: 'createObservableGauge',
 } as const;
 
-/** Takes a snapshot whenever metrics are collected. Returns what ends that. */
+/** Takes a snapshot whenever metrics are collected. Returns a function that ends that. */
 export function observe<Snapshot>(
   all: readonly Metric<Snapshot>[],
   snapshot: () => Snapshot,

@@ -5,12 +5,12 @@ import { observe, type Metric, type MetricsOptions } from './observe.js';
 export interface PrefetcherMetricsOptions extends MetricsOptions {
   /**
    * The attribute `tiered.prefetcher.name`, such as `train`. Prefetchers that are observed at the same time
-   * need different names; one that follows another may take over its name. Default: `prefetcher`.
+   * need different names. A later one may reuse the name of an earlier one. Default: `prefetcher`.
    */
   readonly name?: string | undefined;
 }
 
-/** What is measured of a prefetcher. */
+/** The figures measured for a prefetcher. */
 interface Snapshot {
   readonly stats: PrefetcherStats;
   readonly profile: PrefetcherProfile;
@@ -92,7 +92,7 @@ export const PREFETCHER_METRICS: readonly Metric<Snapshot>[] = [
     unit: 's',
     description:
       'Time that producers of the staging buffer spent on reads that have ended, summed over them.',
-    // Not `busyProducers` times `seconds`: what is counted must never fall, not even by rounding.
+    // Not `busyProducers` times `seconds`: a count must never fall, not even by rounding.
     of: ({ profile }) => [[profile.places.reduce((ms, place) => ms + place.producerMs, 0) / MS_A_SECOND]],
   },
   {
@@ -105,11 +105,11 @@ export const PREFETCHER_METRICS: readonly Metric<Snapshot>[] = [
 ];
 
 /**
- * Makes metrics of `prefetcher.stats()` and `prefetcher.profile()`, taken when they are collected. All have
- * the attribute `tiered.prefetcher.name`. Those of producers and of the buffer are of the staging buffer:
- * prefetchers that share one report the same.
- * @param prefetcher Kept in memory until this is ended.
- * @returns Ends it.
+ * Creates metrics of `prefetcher.stats()` and `prefetcher.profile()`, which are called when they are
+ * collected. All have the attribute `tiered.prefetcher.name`. Those of producers and of the buffer belong to
+ * the staging buffer: prefetchers that share one report the same.
+ * @param prefetcher Kept in memory until the metrics end.
+ * @returns A function that ends the metrics.
  */
 export function observePrefetcher(
   prefetcher: Pick<Prefetcher, 'stats' | 'profile'>,

@@ -10,21 +10,23 @@ import {
 import { configError } from '@tiered/core/internal';
 import { SpanMaker, type Described } from './span-maker.js';
 
-/** What there are spans of: reads of hierarchies, objects on their way to tiers, samples of prefetchers. */
+/**
+ * Operations that have spans: reads of hierarchies, placements of objects on tiers, samples of prefetchers.
+ */
 export type TieredOperation = 'read' | 'place' | 'prefetch';
 
 /** Options of `instrumentTiered`. */
 export interface TracingOptions {
-  /** Makes the tracer. Default: the global provider, which may also be registered later. */
+  /** Creates the tracer. Default: the global provider, which may also be registered later. */
   readonly tracerProvider?: TracerProvider | undefined;
   /**
-   * What becomes spans. Default: `place` and `prefetch`. A span costs more than a small read from
-   * RAM, so ask for `read` together with a sampler.
+   * Operations that become spans. Default: `place` and `prefetch`. A span costs more than a small read from
+   * RAM, so add `read` only together with a sampler.
    */
   readonly operations?: readonly TieredOperation[] | undefined;
   /**
-   * Whether spans have the keys of objects. If not, they do not have the messages of errors either, because
-   * these name keys; the code of the error stays. Default: true.
+   * Whether spans contain the keys of objects. If not, they do not contain the messages of errors either,
+   * because these name keys. The code of the error stays. Default: true.
    */
   readonly keys?: boolean | undefined;
 }
@@ -32,15 +34,16 @@ export interface TracingOptions {
 const OPERATIONS: readonly TieredOperation[] = ['read', 'place', 'prefetch'];
 
 /**
- * Makes spans of what all hierarchies and prefetchers of this process do: `tiered.place`, `tiered.prefetch`,
- * and if asked for `tiered.read`.
+ * Creates spans of the operations of all hierarchies and prefetchers in this process: `tiered.place`,
+ * `tiered.prefetch`, and `tiered.read` if requested.
  *
- * A read within a prefetch is its child, and a placement is a child of what caused it. A prefetch has no
- * parent, and neither has a placement in the background: they happen when there is room, whatever is active
- * then. So a sampler decides for each sample, and what belongs to one that it takes is complete.
+ * A read within a prefetch is its child, and a placement is a child of the operation that caused it. A
+ * prefetch has no parent, and neither has a placement in the background: they happen when there is room,
+ * whatever is active then. So a sampler decides for each sample, and the trace of a sample that it takes is
+ * complete.
  *
- * @returns Ends it: nothing is subscribed afterwards. Operations that are under way get no span.
- * @throws TieredError `TIERED_CONFIG_INVALID` for an operation that there is none of.
+ * @returns A function that ends it: nothing is subscribed afterwards. Operations in flight get no span.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for an unknown operation.
  */
 export function instrumentTiered(options: TracingOptions = {}): () => void {
   const {

@@ -11,37 +11,37 @@ import {
 import { isTieredError } from '@tiered/core';
 import type { TraceChannel } from '@tiered/core/tracing';
 
-/** A span of ours that is under way where it is looked up, and what was active around it when it began. */
+/** The span of ours that is active at a lookup, and the one that was active around it when it began. */
 interface Current {
   readonly own: Context;
   readonly around: Context;
 }
 
-/** What spans of all channels have in common. */
+/** Options shared by the spans of all channels. */
 export interface SpanMakerParts {
   readonly tracer: Tracer;
-  /** Whether spans have the keys of objects, and messages of errors, which have them too. */
+  /** Whether spans contain the keys of objects, and messages of errors, which contain keys too. */
   readonly keys: boolean;
 }
 
-/** What the spans of one operation say, apart from the key. */
+/** The attributes of one operation's spans, apart from the key. */
 export interface Described<Context> {
-  /** Known when it begins, so that samplers see it. */
+  /** Known when the span begins, so that samplers see it. */
   readonly atStart: (context: Context) => Attributes;
   readonly atEnd: (context: Context) => Attributes;
 }
 
-/** What the channels say of every operation. */
+/** The common content of the channels' messages. */
 interface Traced {
   readonly key: string | undefined;
   readonly error?: unknown;
 }
 
 /**
- * Makes a span of each operation of a channel.
+ * Creates a span for each operation of a channel.
  *
- * A channel can only bind a storage of ours to an operation, and not activate a context of OpenTelemetry. So
- * which span is the parent is looked up here: ours, unless the program has activated another one within it.
+ * A channel can only bind a storage of ours to an operation. It cannot activate a context of OpenTelemetry.
+ * So the parent span is looked up here: ours, unless the program has activated another one within it.
  */
 export class SpanMaker {
   readonly #parts: SpanMakerParts;
@@ -52,8 +52,9 @@ export class SpanMaker {
   }
 
   /**
-   * Begins to make spans. Returns what ends that: operations under way then get no end, and are not exported.
-   * @param isRoot Whether an operation has nothing to do with what happens to be active where it begins.
+   * Starts to create spans. Returns a function that ends that: operations in flight then get no end, and are
+   * not exported.
+   * @param isRoot Whether an operation is unrelated to the context that is active where it begins.
    */
   follow<Operation extends Traced>(
     channel: TraceChannel<Operation>,

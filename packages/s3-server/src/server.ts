@@ -31,16 +31,16 @@ import { Bucket, Storage, StoredObject } from './storage.js';
 export interface S3ServerOptions {
   /** Default: a free port. */
   readonly port?: number;
-  /** Default: invented ones without a session token. */
+  /** Default: made-up credentials without a session token. */
   readonly credentials?: S3Credentials;
-  /** The most keys of a page of a listing. Default: 1000, as S3. */
+  /** The most keys on a page of a listing. Default: 1000, as in S3. */
   readonly pageSize?: number;
-  /** The smallest part of an upload, except for its last one, in bytes. Default: 5 MiB, as S3. */
+  /** The smallest part of an upload, except for its last one, in bytes. Default: 5 MiB, as in S3. */
   readonly minPartBytes?: number;
   /**
    * Whether answers for whole objects carry a checksum if the client asks for one. It is the checksum that
    * the object was stored with, or else the one named here. Default: true, which stands for `crc64nvme`, as
-   * S3.
+   * in S3.
    */
   readonly checksums?: boolean | ChecksumAlgorithm;
   /**
@@ -56,14 +56,14 @@ export interface S3ServerOptions {
   readonly faults?: FaultPlan;
   /** Seeds the faults. A whole number from 0 to 2^53 - 1. Default: 0. */
   readonly seed?: number;
-  /** The clock that latencies wait on. Dates do not follow it. Default: the clock of the machine. */
+  /** The clock for latencies. Dates do not follow it. Default: the clock of the machine. */
   readonly clock?: Clock;
 }
 
-/** In place of a bucket, for operations on all of them. */
+/** Replaces a bucket for operations on all of them. */
 const NO_BUCKET = new Bucket('', { isPublic: false, weakEtags: false });
 
-/** The number of requests of each operation, and of those that were not authorized. */
+/** The number of requests of each operation, and of unauthorized requests. */
 export type S3RequestCounts = Record<S3Operation | 'refused', number>;
 
 const DEFAULT_CREDENTIALS: S3Credentials = {
@@ -72,13 +72,13 @@ const DEFAULT_CREDENTIALS: S3Credentials = {
 };
 
 /**
- * An S3 server in this process and in memory, on 127.0.0.1. It is for quick starts, demos and tests of what
- * goes wrong. It verifies signatures, answers errors as S3 does, and keeps nothing on disk. It is neither for
+ * An S3 server in this process and in memory, on 127.0.0.1. It is for quick starts, demos and tests of
+ * failures. It verifies signatures, answers errors as S3 does, and keeps nothing on disk. It is neither for
  * data that matters nor for the network.
  */
 export class S3Server implements AsyncDisposable {
   readonly region = 'us-east-1';
-  /** Whose requests are accepted. May be replaced at any time, as when credentials are rotated. */
+  /** The credentials of accepted requests. May be replaced at any time, as when credentials are rotated. */
   credentials: S3Credentials;
   /** The faults. `faults.set(plan)` changes them. */
   readonly faults: Faults;
@@ -124,7 +124,7 @@ export class S3Server implements AsyncDisposable {
     });
   }
 
-  /** `http://127.0.0.1:PORT`. A bucket is named in the path, or before the host name. */
+  /** `http://127.0.0.1:PORT`. The bucket is named in the path, or before the host name. */
   get endpoint(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
@@ -134,7 +134,7 @@ export class S3Server implements AsyncDisposable {
     return this.#inFlight;
   }
 
-  /** The largest number of requests at the same time so far. */
+  /** The largest number of concurrent requests so far. */
   get mostInFlight(): number {
     return this.#mostInFlight;
   }
@@ -148,7 +148,7 @@ export class S3Server implements AsyncDisposable {
     return this.#sockets.size;
   }
 
-  /** Makes a bucket. Replaces one of the same name. Anybody may read from a `public` bucket. */
+  /** Creates a bucket. Replaces one of the same name. Anyone may read from a `public` bucket. */
   createBucket(name: string, { public: isPublic = false }: { readonly public?: boolean } = {}): void {
     this.#storage.buckets.set(
       name,
@@ -176,7 +176,7 @@ export class S3Server implements AsyncDisposable {
     return this.#storage.bucket(bucket).sortedKeys().map(textOfByteString);
   }
 
-  /** Breaks off everything under way, and closes every connection. Idempotent. */
+  /** Aborts all requests in flight, and closes every connection. Idempotent. */
   close(): Promise<void> {
     return (this.#closing ??= this.#close());
   }

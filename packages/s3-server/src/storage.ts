@@ -14,11 +14,11 @@ export interface StoredChecksum {
   readonly type: 'FULL_OBJECT' | 'COMPOSITE';
 }
 
-/** What an object has besides its bytes. */
+/** The properties of an object besides its bytes. */
 export interface ObjectDetails {
   /** Milliseconds since 1970. */
   readonly lastModified: number;
-  /** Names and values in turn. Default: only the Content-Type `binary/octet-stream`, as S3. */
+  /** Names and values in turn. Default: only the Content-Type `binary/octet-stream`, as in S3. */
   readonly metadata?: readonly string[] | undefined;
   readonly checksum?: StoredChecksum | undefined;
   /** Default: the MD5 of the bytes. */
@@ -69,7 +69,7 @@ export interface UploadedPart {
 export interface Upload {
   readonly key: string;
   readonly metadata: readonly string[];
-  /** What the client asked for when the upload began. */
+  /** The checksum that the client requested when the upload began. */
   readonly checksum:
     { readonly algorithm: ChecksumAlgorithm; readonly type: StoredChecksum['type'] } | undefined;
   readonly parts: Map<number, UploadedPart>;
@@ -78,7 +78,7 @@ export interface Upload {
 /** A bucket: its objects, and its open uploads. */
 export class Bucket {
   readonly name: string;
-  /** Whether anybody may read. */
+  /** Whether anyone may read. */
   readonly isPublic: boolean;
   readonly #weakEtags: boolean;
   readonly uploads = new Map<string, Upload>();

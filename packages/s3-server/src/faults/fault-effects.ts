@@ -11,14 +11,14 @@ import { replaceHeader, type WholeAnswer } from '../protocol/send.js';
 import { StoredObject } from '../storage.js';
 import type { Fault } from './fault-plan.js';
 
-/** What effects work with. */
+/** The context of effects. */
 export interface EffectContext {
   readonly call: Call;
-  /** Draws a whole number below the bound, by the seed. */
+  /** Draws a whole number below the bound, using the seed. */
   readonly below: (bound: number) => number;
 }
 
-/** Returns the answer as the fault changes it. An answer that the fault does not concern stays as it is. */
+/** Returns the answer as changed by the fault. An answer that the fault does not concern stays unchanged. */
 export function inflict(fault: Fault, answer: WholeAnswer, { call, below }: EffectContext): WholeAnswer {
   switch (fault.kind) {
     case 'shortBody':
@@ -47,7 +47,7 @@ export function inflict(fault: Fault, answer: WholeAnswer, { call, below }: Effe
   }
 }
 
-/** Breaks the answer off, if the fault does that. It may also be the answer to a request that failed. */
+/** Cuts the answer short, if the fault does that. It may also be the answer to a failed request. */
 export function cutShort(fault: Fault, answer: WholeAnswer): WholeAnswer {
   if (fault.kind === 'truncate') return cutAfter(answer, fault.bytes, 'close');
   if (fault.kind === 'reset' || fault.kind === 'changeMidObject')
@@ -55,7 +55,7 @@ export function cutShort(fault: Fault, answer: WholeAnswer): WholeAnswer {
   return answer;
 }
 
-/** Does what the fault puts in the place of the operation, if it does that. */
+/** Returns the answer that the fault gives in place of the operation, if it does that. */
 export function insteadOf(fault: Fault | undefined, requestId: string): WholeAnswer | undefined {
   if (fault?.kind === 'status') {
     const { status, code, retryAfter } = fault;

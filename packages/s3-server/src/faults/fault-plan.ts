@@ -1,14 +1,14 @@
 import type { S3Operation } from '../protocol/requests.js';
 
 /**
- * What goes wrong with an answer. Numbers of bytes say how much of the answer's body still arrives.
+ * The fault of an answer. Numbers of bytes say how much of the answer's body still arrives.
  *
  * - `status`: the operation does not happen. An error with this status and code is answered instead.
  * - `latency`: the operation waits first. The wait is log-normal around `medianMs`; 1 in 100 is longer than
  *   `p99OverMedian` times the median. `p99OverMedian` is 1 by default, and then every wait is the median.
  * - `reset`: the operation happens, and the connection is reset after this many bytes. With 0, nothing of the
- *   answer arrives, as when the answer to a write gets lost. A body that is not longer arrives whole. What
- *   the kernel has not delivered at the reset is lost too.
+ *   answer arrives, as when the answer to a write gets lost. A body that is not longer arrives whole. Bytes
+ *   that the kernel has not delivered at the reset are lost too.
  * - `truncate`: the connection ends after this many bytes, fewer than Content-Length says.
  * - `shortBody`: this many bytes arrive with the right Content-Length, but with a Content-Range of more.
  * - `wrongRange`: a range of the same length, one byte further on, or one byte back at the end of the object.
@@ -42,27 +42,24 @@ export type Fault =
   | { readonly kind: 'emptyPage' }
   | { readonly kind: 'errorIn200' };
 
-/**
- * A fault, and the requests that it affects. Requests that are not authorized are refused before, and do not
- * count.
- */
+/** A fault, and the requests that it affects. Unauthorized requests are refused earlier, and do not count. */
 export interface FaultRule {
   /** Default: every operation that the fault can affect. */
   readonly operation?: S3Operation;
   /** This key, or all keys that match. Default: every request, with or without a key. */
   readonly key?: string | RegExp;
-  /** The most times that it happens. Default: no limit. */
+  /** The maximum number of times that it happens. Default: no limit. */
   readonly times?: number;
   /** From 0 to 1, drawn for each request that matches. Default: 1. */
   readonly probability?: number;
-  /** How many matching requests are let through first. Default: 0. */
+  /** Number of matching requests to let through first. Default: 0. */
   readonly after?: number;
   readonly fault: Fault;
 }
 
 /**
- * Rules in order of precedence. Of the rules that match a request the first one applies, and in addition
- * every latency.
+ * Rules in order of precedence. A request gets the fault of the first rule that matches, and in addition
+ * every matching latency.
  */
 export type FaultPlan = readonly FaultRule[];
 

@@ -3,9 +3,9 @@ import { configError } from '@tiered/core/internal';
 import type { S3Operation } from '../protocol/requests.js';
 import { BEFALLS, type Fault, type FaultPlan, type FaultRule } from './fault-plan.js';
 
-/** What happens to one request. */
+/** The faults of one request. */
 export interface Misfortune {
-  /** How long it waits before it is carried out. */
+  /** Milliseconds that the request waits before it is carried out. */
   readonly latencyMs: number;
   readonly fault: Fault | undefined;
 }
@@ -15,9 +15,9 @@ const NOTHING: Misfortune = { latencyMs: 0, fault: undefined };
 /** The 99th percentile of the normal distribution. */
 const QUANTILE_99 = 2.3263478740408408;
 
-/** Decides what happens to which request. The same seed, plan and order of requests give the same faults. */
+/** Decides which faults each request gets. The same seed, plan and order of requests give the same faults. */
 export class Faults {
-  /** How often each kind of fault was injected. */
+  /** The number of injected faults of each kind. */
   readonly injected: Partial<Record<Fault['kind'], number>> = {};
   readonly #random: Random;
   #plan: FaultPlan = [];
@@ -30,7 +30,7 @@ export class Faults {
   }
 
   /**
-   * Replaces the plan, with all counts at zero. Requests under way keep their faults.
+   * Replaces the plan, with the counts of all rules at zero. Requests in flight keep their faults.
    * @throws TieredError `TIERED_CONFIG_INVALID` for a rule that can never apply.
    */
   set(plan: FaultPlan): void {
@@ -45,7 +45,7 @@ export class Faults {
     return this.#random.below(bound);
   }
 
-  /** Draws what happens to one request. */
+  /** Draws the faults of one request. */
   next(operation: S3Operation, key: string): Misfortune {
     if (this.#plan.length === 0) return NOTHING;
     let latencyMs = 0;
@@ -84,7 +84,7 @@ function matches(
   if (only !== undefined && only !== operation) return false;
   if (BEFALLS[fault.kind]?.includes(operation) === false) return false;
   if (wanted === undefined) return true;
-  // `test` would not do: of a global pattern it remembers where it matched last.
+  // `test` would not do: with a global pattern it remembers its last match.
   return typeof wanted === 'string' ? key === wanted : key.search(wanted) !== -1;
 }
 

@@ -2,7 +2,7 @@ import type { ChecksumAlgorithm } from '@tiered/gateway/internal';
 import type { S3RequestWithBody } from '../protocol/requests.js';
 import type { Bucket } from '../storage.js';
 
-/** An authorized request, and what operations need to know of the server. */
+/** An authorized request, and what operations need to know about the server. */
 export interface Call {
   readonly request: S3RequestWithBody;
   readonly region: string;
@@ -22,6 +22,6 @@ export interface Call {
   readonly emptyPage: boolean;
   /** Aborts when the client has gone. */
   readonly gone: AbortSignal;
-  /** Makes an id that nothing else has. */
+  /** Creates a unique id. */
   readonly newId: () => string;
 }

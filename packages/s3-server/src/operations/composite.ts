@@ -1,6 +1,6 @@
 import { checksumOf, type ChecksumAlgorithm } from '@tiered/gateway/internal';
 
-/** Computes the checksum over the checksums of parts. It ends with how many they are: `BASE64-3`. */
+/** Computes the checksum over the checksums of parts. It ends with the number of parts: `BASE64-3`. */
 export async function compositeOf(
   algorithm: ChecksumAlgorithm,
   parts: readonly Uint8Array[],

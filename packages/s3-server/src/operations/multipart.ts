@@ -62,7 +62,7 @@ export async function completeUpload(call: Call): Promise<Answer> {
   const etag = `"${createHash('md5').update(Buffer.concat(digests)).digest('hex')}-${parts.length}"`;
   const bytes = Buffer.concat(parts.map((part) => part.bytes));
   const checksum = await checksumOfParts(upload, parts, bytes);
-  // Nothing below waits, so that of two requests that complete the upload one finds it gone.
+  // The code below does not wait, so if two requests complete the upload, one of them finds it gone.
   uploadOf(call);
   if (!ignoreConditions) checkWrite(headers, key, bucket.get(key));
   bucket.put(key, new StoredObject(bytes, { lastModified: now, metadata: upload.metadata, checksum, etag }));

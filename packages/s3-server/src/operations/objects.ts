@@ -41,7 +41,7 @@ export function putObject({ request, bucket, now, ignoreConditions }: Call): Ans
   return { status: 200, headers: ['ETag', object.etag, ...echoed] };
 }
 
-/** Returns the headers of a write that reads give back. */
+/** Returns the headers of a write that reads return again. */
 export function metadataOf(headers: IncomingHttpHeaders): string[] {
   const kept = ['Content-Type', headers['content-type'] ?? 'binary/octet-stream'];
   for (const [name, value] of Object.entries(headers)) {

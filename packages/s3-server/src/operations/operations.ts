@@ -8,7 +8,7 @@ import { getObject, headObject, listObjects, listObjectsV2 } from './reads.js';
 
 type Handler = (call: Call) => WholeAnswer | Promise<WholeAnswer>;
 
-/** What each operation does. */
+/** The handler of each operation. */
 export const OPERATION_HANDLERS: Readonly<Record<S3Operation, Handler>> = {
   ListBuckets: ({ buckets }) => listBuckets(buckets),
   HeadBucket: ({ region }) => headBucket(region),

@@ -56,7 +56,7 @@ function readCall(call: Call) {
   return { request: { ...request, headers }, storage: new MemoryReads(call), pageSize, signal: gone };
 }
 
-/** A bucket in memory, as the operations that read see it. */
+/** A bucket in memory, as seen by the read operations. */
 class MemoryReads implements ReadStorage<StoredObject> {
   readonly #call: Call;
 

@@ -9,7 +9,7 @@ import {
 import type { Storage } from '../storage.js';
 import type { S3Operation } from './requests.js';
 
-/** What a request is checked against. */
+/** The server's state for checking a request. */
 export interface AccessContext {
   readonly credentials: S3Credentials;
   readonly region: string;
@@ -22,8 +22,8 @@ export interface AccessContext {
 const PUBLIC_OPERATIONS: readonly S3Operation[] = Object.values(READ_OPERATIONS);
 
 /**
- * Accepts requests that are signed with the credentials and have the right time, and requests without a
- * signature that read from a public bucket.
+ * Accepts requests that are signed with the credentials at the right time, and unsigned requests that read
+ * from a public bucket.
  * @throws S3Error What S3 answers to a request that it refuses.
  */
 export async function checkAccess(request: S3Request<S3Operation>, context: AccessContext): Promise<void> {

@@ -12,7 +12,7 @@ export async function readBody(message: IncomingMessage): Promise<Uint8Array> {
 }
 
 /**
- * Takes the body out of its chunks, and compares it with every hash that came with it.
+ * Decodes the body from its chunks, and compares it with every hash that came with it.
  * @throws S3Error `BadDigest`, and others like it.
  */
 export async function checkBody(

@@ -11,7 +11,7 @@ import {
 /** Name of an operation in S3's API. */
 export type S3Operation = ReadOperation | WriteOperation;
 
-/** What chooses each operation: they are the gateway's. */
+/** The selector of each operation, as in the gateway. */
 export const OPERATION_TABLE: OperationTable<S3Operation> = { ...READ_OPERATIONS, ...WRITE_OPERATIONS };
 
 /** Every operation. */

@@ -4,7 +4,8 @@ import type { StoredObject } from '../storage.js';
 
 /**
  * Checks If-Match and If-None-Match of a write.
- * @throws S3Error 412 `PreconditionFailed`; `NoSuchKey`; `NotImplemented` for what S3 does not accept.
+ * @throws S3Error 412 `PreconditionFailed`; `NoSuchKey`; `NotImplemented` for conditions that S3 does not
+ * accept.
  */
 export function checkWrite(
   headers: IncomingHttpHeaders,

@@ -8,7 +8,7 @@ export interface Answer<Found = never> {
   /** Names and values in turn, which Node writes without looking at each. Content-Length is added. */
   readonly headers: readonly string[];
   readonly body?: Uint8Array;
-  /** The length of the body that is meant if there is no `body`: that of `content`, or for a HEAD request. */
+  /** Length of the body if `body` is not set: that of `content`, or for a HEAD request. */
   readonly contentLength?: number;
   /** Whether the length of the body is not known in advance. */
   readonly isOfAnyLength?: boolean;

@@ -15,10 +15,10 @@ export const ABORTED = -10_004;
 
 /**
  * Why a read failed; stable across releases:
- * - `NOT_A_FILE`: the key is of something other than a regular file, such as a directory or a FIFO.
+ * - `NOT_A_FILE`: the key leads to something other than a regular file, such as a directory or a FIFO.
  * - `OUTSIDE`: a link leads out of the root; or it cannot be shown that it does not.
- * - `OTHER_VERSION`: the file is not of the version that was asked for. The target may have been written to.
- * - `ABORTED`: by the signal, or by `close`. The target may have been written to, and is not any more.
+ * - `OTHER_VERSION`: the file does not have the requested version. The target may have been written to.
+ * - `ABORTED`: by the signal, or by `close`. The target may have been written to, and no longer is.
  * - `DETACHED`: the target was transferred or made smaller meanwhile. Nothing was written to it.
  * - `INVALID_KEY`: empty, absolute, with `..` or NUL in it.
  * - any other: the name of the system's error, such as `ENOENT`.

@@ -43,8 +43,7 @@ export function assertFile(
     return;
   }
   files.forget(key);
-  // A file that nobody has found here before was there when its read began; and some file systems count no
-  // links.
+  // A file that was not verified before existed when its read began. Some file systems count no links.
   if (isSameVersion && !isVerified) return;
   throw versionChanged(driver, operation, key);
 }

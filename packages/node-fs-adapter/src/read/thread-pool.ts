@@ -39,7 +39,7 @@ export class ThreadPool {
   readonly #clock: Clock;
   readonly #mayLeave: boolean;
   #isProven = false;
-  /** When each of the calls under way began, the oldest first. */
+  /** Start times of the calls in flight, the oldest first. */
   readonly #begun = new Chain<number>();
 
   /**

@@ -25,7 +25,7 @@ export class AdaptiveLimiter {
     return this.#limit.concurrency;
   }
 
-  /** Runs a request in its turn. An abort while it waits rejects at once. A running request is waited for. */
+  /** Runs a request in its turn. An abort rejects at once while it waits, and waits for it while it runs. */
   run<T>(signal: AbortSignal | undefined, request: () => Promise<T>): Promise<T> {
     return limited(this.#limit, signal, () => this.#observed(request));
   }

@@ -51,7 +51,7 @@ export class BatchReader {
   /**
    * Makes the reads, in as few requests as possible. A read that a batch does not return exactly as requested
    * is made singly, once. So only single reads explain errors, wait and retry. Does not reject.
-   * @param reads Each of a different object.
+   * @param reads Distinct JavaScript objects, which identify the reads.
    * @param readOne Makes a single read. Does not reject.
    */
   async readMany<R extends BatchRead>(

@@ -5,7 +5,7 @@ import { noSuchKey } from '../protocol/s3-error.js';
 import type { OpenObject, StatOptions } from '../reads/read-storage.js';
 import type { BatchItem } from './batch-request.js';
 
-/** What is known of an entry once its object has been found. */
+/** The facts about an entry once its object has been found. */
 export interface FoundEntry {
   readonly object: HierarchyObject;
   readonly range: Range;

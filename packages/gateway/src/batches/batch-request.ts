@@ -52,7 +52,7 @@ export function asBatch({ bucket, key }: { bucket: string; key: string }): Batch
   return named.includes('/') ? undefined : { bucket: named };
 }
 
-/** What the body of a request for many objects leaves out. */
+/** Options for a request for many objects that are not in its body. */
 export interface BatchOptions {
   /** Most items of a batch. */
   readonly most: number;

@@ -13,7 +13,7 @@ const MOST_IN_MEMORY = 64 * 1024 * 1024;
 /** Keys that other programs may mistake for different ones. */
 const AMBIGUOUS = /\0|(^|\/)\.{1,2}(\/|$)/;
 
-/** What writes of a bucket work with. */
+/** The dependencies of writes to a bucket. */
 export interface WriteParts {
   readonly hierarchy: Hierarchy;
   /** Prefix of the hierarchy's keys, for clients. */

@@ -14,7 +14,7 @@ export interface HierarchyObject extends FoundObject {
   readonly from: ServedFrom;
 }
 
-/** The parts that a storage works with. */
+/** The dependencies of a storage. */
 export interface StorageParts {
   readonly hierarchy: Hierarchy;
   /** Prefix of the hierarchy's keys. */

@@ -16,7 +16,7 @@ export interface S3Credentials {
   readonly expiration?: Date;
 }
 
-/** What a signature is checked against. */
+/** The server's state for checking a signature. */
 export interface AuthenticationContext {
   readonly credentials: S3Credentials;
   /** The region that requests must be signed for. Undefined: any. */

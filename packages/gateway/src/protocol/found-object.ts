@@ -1,4 +1,4 @@
-/** What answers say about an object. */
+/** The facts about an object in answers. */
 export interface FoundObject {
   /** Bytes. */
   readonly size: number;

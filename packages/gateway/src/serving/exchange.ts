@@ -18,7 +18,7 @@ export interface Outcome {
 /** A request as far as it was understood, for the log. */
 export type Understood = Pick<AccessLogEntry, 'operation' | 'bucket' | 'key'>;
 
-/** What an exchange works with. */
+/** The dependencies of an exchange. */
 export interface ExchangeParts extends Pick<SenderParts, 'clock' | 'stallMs'> {
   readonly requestId: string;
   /** Milliseconds since 1970. */

@@ -29,7 +29,7 @@ import { WatchServer } from './watch-server.js';
 /** Node looks this often for connections that have taken too long; more seldom if the limits are long. */
 const LOOKS = 10;
 
-/** What a gateway has done so far, and holds now. */
+/** Connections, requests and memory of a gateway. */
 export interface GatewayStats {
   readonly connections: number;
   /** Requests that are being answered. Each connection has one at a time. */
@@ -55,7 +55,7 @@ export class Gateway implements AsyncDisposable {
   readonly #writes: ReadonlyMap<string, HierarchyWrites>;
   readonly #server: Server;
   readonly #sockets: ReadonlySet<Socket>;
-  /** What the requests of each connection wait for. */
+  /** The promise that the next request of each connection waits for. */
   readonly #turns = new WeakMap<Socket, Promise<void>>();
   /** Aborts when the time for answers in flight is up. */
   readonly #closing = new AbortController();
@@ -182,7 +182,7 @@ export class Gateway implements AsyncDisposable {
     return this.#watchServer?.endpoint;
   }
 
-  /** Returns what is in flight. Cheap. */
+  /** Returns the present figures. Cheap. */
   stats(): GatewayStats {
     return {
       connections: this.#sockets.size,

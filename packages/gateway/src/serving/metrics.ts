@@ -6,7 +6,7 @@ import { observePeers } from './peer-metrics.js';
 import type { PeerFigures } from './options.js';
 import { mergedMetrics, type GatewayMetrics } from './merged-metrics.js';
 
-/** What is measured on demand. */
+/** The objects that are measured on demand. */
 export interface MetricsParts {
   /** By bucket. */
   readonly hierarchies: ReadonlyMap<string, Hierarchy>;

@@ -23,7 +23,7 @@ const HANDLERS: Readonly<Record<WriteOperation, (call: WriteCall) => Promise<Ans
   AbortMultipartUpload: abortUpload,
 };
 
-/** What writes are routed with. */
+/** The dependencies of routing a write. */
 export interface WriteRouteParts extends Pick<WriteCall, 'pieces' | 'signal'> {
   readonly writes: ReadonlyMap<string, HierarchyWrites>;
   /** Whether anyone who reaches this endpoint may write. */

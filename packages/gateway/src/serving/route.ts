@@ -29,7 +29,7 @@ const REGION = 'us-east-1';
 
 const PAGE_SIZE = 1000;
 
-/** What requests are routed with. */
+/** The dependencies of routing a request. */
 export interface RouteParts {
   readonly buckets: ReadonlyMap<string, HierarchyStorage>;
   /** By bucket, for buckets that take writes. */

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { LEAST_PIECE } from '../hierarchy/piece-memory.js';
 import { Patience } from './patience.js';
 
-/** What a sender works with. */
+/** The dependencies of a sender. */
 export interface SenderParts {
   readonly response: ServerResponse;
   /** Aborts when the connection is gone. */

@@ -3,7 +3,7 @@ import { sameText } from '../protocol/same-text.js';
 import { boundConnections } from './connections.js';
 import { listening } from './listening.js';
 
-/** What the metrics port serves. */
+/** Address and content of the metrics port. */
 export interface WatchServerParts {
   readonly host: string;
   readonly port: number;

@@ -1,3 +1,4 @@
+import { raceAbort } from '@tiered/core/internal';
 import type { ObjectRef } from '@tiered/core/placement';
 import { OtherFetch, type FetchTurn } from '../tier/fetch-turns.js';
 import type { Fills } from './fills.js';
@@ -7,11 +8,11 @@ export type TurnOrCopy<T> = { readonly copy: T } | { readonly turn: FetchTurn | 
 
 /**
  * Takes the turn to fetch an object, then looks for a copy that another process has made until then. While
- * another process fetches the object, waits for that; see `FetchTurns`.
+ * another process fetches the object, waits for that; see `FetchTurns`. An abort lets go at once.
  * @param look Resolves to undefined if there is no copy. `hasWaited`: another process has fetched the object.
  */
 export async function turnOrCopy<T>(
-  fills: Fills,
+  fills: Pick<Fills, 'turnFor'>,
   object: ObjectRef,
   look: (hasWaited: boolean) => Promise<T | undefined>,
   closing: AbortSignal,
@@ -22,7 +23,8 @@ export async function turnOrCopy<T>(
     hasWaited: boolean,
   ): Promise<TurnOrCopy<T> | undefined> => {
     const mine = turn instanceof OtherFetch ? undefined : turn;
-    const copy = await look(hasWaited).catch((error: unknown) => {
+    // Raced here, so that an abort ends the turn, whatever the look comes to.
+    const copy = await raceAbort(look(hasWaited), signal).catch((error: unknown) => {
       mine?.end();
       throw error;
     });

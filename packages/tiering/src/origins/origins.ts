@@ -43,7 +43,7 @@ export class Origins {
   async #ofHeld(range: Range, reading: Reading): Promise<Origin> {
     const { fills, closing } = this.#parts;
     const { object } = range;
-    const look = (hasWaited: boolean) => this.#usable(object, reading, hasWaited);
+    const look = (hasWaited: boolean) => this.#usable(object, hasWaited);
     const found = await turnOrCopy(fills, object, look, closing, reading.signal);
     if ('copy' in found) return this.#ofCopy(found.copy, range);
     // A fill that begins here waits for its caller: see `callerHasFill`.
@@ -68,15 +68,10 @@ export class Origins {
    * The copy to read here, if there is one and its tier is in service. After a wait also one that the read
    * path could serve by now.
    */
-  async #usable(
-    object: ObjectRef,
-    { signal }: Reading,
-    hasWaited: boolean,
-  ): Promise<VerifiedReader | undefined> {
+  async #usable(object: ObjectRef, hasWaited: boolean): Promise<VerifiedReader | undefined> {
     const { copies, closing } = this.#parts;
     const reader = () => (hasWaited ? copies.servedBy(object) : copies.readerFor(object));
-    const held = copies.isHeld(object).then((isHeld) => (isHeld ? reader() : undefined));
-    const copy = await raceAbort(held, signal);
+    const copy = (await copies.isHeld(object)) ? await reader() : undefined;
     closing.throwIfAborted();
     return copy?.tier.reading.inService === true ? copy : undefined;
   }

@@ -48,6 +48,8 @@ export interface FetchTurnsParts {
 export class FetchTurns {
   readonly #parts: FetchTurnsParts;
   #locks: HomeLocks | undefined;
+  /** How many turns of this process have a number. The kernel does not count them. */
+  readonly #mine = new Map<number, number>();
   #waiting = 0;
   #impatientUntil = 0;
 
@@ -63,10 +65,26 @@ export class FetchTurns {
     if (!this.isShared) return undefined;
     const { checksum, dataset, clock } = this.#parts;
     const number = WAITING + 1 + checksum.text(`${dataset}\n${key}\n${version}`);
-    const isMine = this.#tried((locks) => locks.take(number));
+    const isMine = this.#mine.has(number) || this.#tried((locks) => locks.take(number));
     if (isMine === undefined) return undefined;
-    if (isMine) return { end: () => this.#tried((locks) => locks.release(number)) };
+    if (isMine) return this.#turn(number);
     return clock.now() < this.#impatientUntil ? undefined : new OtherFetch(this, clock);
+  }
+
+  /** One more turn with a number that this process has, until the last of them ends. */
+  #turn(number: number): FetchTurn {
+    this.#mine.set(number, (this.#mine.get(number) ?? 0) + 1);
+    let isOver = false;
+    return {
+      end: () => {
+        if (isOver) return;
+        isOver = true;
+        const left = (this.#mine.get(number) ?? 0) - 1;
+        if (left > 0) return void this.#mine.set(number, left);
+        this.#mine.delete(number);
+        this.#release(number);
+      },
+    };
   }
 
   /** Whether there are turns: the tier has several members, and locks. */
@@ -86,7 +104,7 @@ export class FetchTurns {
     return {
       end: () => {
         this.#waiting -= 1;
-        if (this.#waiting === 0) this.#tried((locks) => locks.release(WAITING));
+        if (this.#waiting === 0) this.#release(WAITING);
       },
     };
   }
@@ -94,6 +112,15 @@ export class FetchTurns {
   /** A wait was in vain. */
   giveUp(): void {
     this.#impatientUntil = this.#parts.clock.now() + IMPATIENT_MS;
+  }
+
+  /** Also once there are no locks any more: what is still locked would keep the others waiting. */
+  #release(number: number): void {
+    try {
+      this.#parts.locks?.release(number);
+    } catch {
+      this.#locks = undefined;
+    }
   }
 
   /** Without locks all goes on as where there are none. */
@@ -107,7 +134,7 @@ export class FetchTurns {
   }
 }
 
-/** Something that goes on until it is ended, once. */
+/** Something that goes on until it is ended. Idempotent. */
 export interface FetchTurn {
   readonly end: () => void;
 }
@@ -125,7 +152,8 @@ export class OtherFetch {
   /**
    * Looks again and again, until there is something to go on with. After two seconds fetches of others are
    * not waited for any more.
-   * @param look Resolves to undefined while the other process still fetches.
+   * @param look Resolves to undefined while the other process still fetches. Obeys the signal itself: what it
+   * resolves to is returned, whatever has aborted since.
    */
   async until<T>(
     look: () => Promise<T | undefined>,
@@ -137,7 +165,7 @@ export class OtherFetch {
       const until = this.#clock.now() + MOST_MS;
       for (let ms = FIRST_LOOK_MS; ; ms = Math.min(2 * ms, LAST_LOOK_MS)) {
         await raceAbort(this.#clock.sleep(ms, closing), signal);
-        const found = await raceAbort(look(), signal);
+        const found = await look();
         if (found !== undefined) return found;
         if (this.#clock.now() >= until) this.#turns.giveUp();
       }

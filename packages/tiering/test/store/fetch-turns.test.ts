@@ -4,6 +4,7 @@ import { loadChecksum } from '@tiered/core/internal';
 import { HoldingDriver, IndexedMemoryDriver, ManualClock, MemoryLocks, settled } from '@tiered/core/testing';
 import { PlacementHandler } from '@tiered/tiering';
 import { expect, it, onTestFinished } from 'vitest';
+import { turnOrCopy } from '../../src/admission/turn-or-copy.js';
 import { FetchTurns, OtherFetch, type FetchTurn } from '../../src/tier/fetch-turns.js';
 import { memoryWith, objectsOf, until } from '../helpers.js';
 
@@ -32,6 +33,68 @@ it('[F1] one of several has the turn to fetch a version of an object, until that
   locks.end('one');
   mine(other.begin(OBJECT)).end();
 });
+
+it('[F1] readers of one process have the turn until the last of them ends it, once', () => {
+  const locks = new MemoryLocks();
+  const [one, other] = [turnsWith(locks.of('one')), turnsWith(locks.of('other'))];
+  const [first, second] = [mine(one.begin(OBJECT)), mine(one.begin(OBJECT))];
+  second.end();
+  second.end();
+  expect(other.begin(OBJECT)).toBeInstanceOf(OtherFetch);
+  first.end();
+  mine(other.begin(OBJECT)).end();
+});
+
+it('[F1] a process that gets no locks any more lets go of those that it has', () => {
+  const locks = new MemoryLocks();
+  const own = locks.of('one');
+  const refusing = { isFull: false };
+  const take = (number: number) => {
+    if (refusing.isFull) throw new Error('ENOLCK');
+    return own.take(number);
+  };
+  const [one, other] = [turnsWith({ ...own, take }), turnsWith(locks.of('other'))];
+  const [turn, waiting] = [mine(one.begin(OBJECT)), one.wait()];
+  refusing.isFull = true;
+  expect(one.begin({ ...OBJECT, key: 'b' })).toBeUndefined();
+  waiting.end();
+  turn.end();
+  expect(other.isWaitedFor).toBe(false);
+  mine(other.begin(OBJECT)).end();
+});
+
+it.each(['at its first look', 'after the fetch of another'])(
+  '[B1] [F1] who leaves %s leaves no turn behind, whatever the look comes to',
+  async (when) => {
+    const locks = new MemoryLocks();
+    const [one, other] = [turnsWith(locks.of('one')), turnsWith(locks.of('other'))];
+    const others = when === 'at its first look' ? undefined : mine(other.begin(OBJECT));
+    const abort = new AbortController();
+    let looks = 0;
+    let goOn: (copy: undefined) => void = () => undefined;
+    const look = (hasWaited: boolean) => {
+      looks += 1;
+      const isLast = hasWaited || others === undefined;
+      return isLast ? new Promise<undefined>((resolve) => (goOn = resolve)) : Promise.resolve(undefined);
+    };
+    const closing = new AbortController().signal;
+    const turns = { turnFor: () => one.begin(OBJECT) };
+    const object = { ...OBJECT, id: 0, size: 1 };
+    const left = turnOrCopy(turns, object, look, closing, abort.signal).catch((error: unknown) => error);
+    await settled();
+    others?.end();
+    await clock.advance(1);
+    expect(looks).toBe(others === undefined ? 1 : 2);
+    expect(other.begin(OBJECT)).toBeInstanceOf(OtherFetch);
+    const enough = new Error('enough');
+    abort.abort(enough);
+    expect(await left).toBe(enough);
+    goOn(undefined);
+    await settled();
+    mine(other.begin(OBJECT)).end();
+    expect(other.isWaitedFor).toBe(false);
+  },
+);
 
 it('[F1] nobody takes turns without locks, alone on a tier, or when the kernel keeps none', () => {
   const broken = () => {
@@ -111,6 +174,18 @@ it('[F1] readers of two processes wait for one request, and the second is served
   expect(await Promise.all(others)).toEqual([bytes, bytes?.subarray(5, 10)]);
   expect(await placed).toBe(0);
   expect(other.stats().source.readBytes).toBe(20);
+});
+
+it('[F1] readers of one process beside each other are served by one request, and so are those of another', async () => {
+  const { objects, source, one, other } = await two();
+  const bytes = objects.get('0');
+  const reads = [one.read('0'), one.read('0', { offset: 5, length: 5 }), one.read('0')];
+  await until(() => source.held.length === 1);
+  reads.push(other.read('0'));
+  for (let turns = 0; turns < 100; turns++) await settled();
+  expect(source.held.length).toBe(1);
+  await source.releaseAll();
+  expect(await Promise.all(reads)).toEqual([bytes, bytes?.subarray(5, 10), bytes, bytes]);
 });
 
 it('[F1] [B1] a reader that leaves, or a source that fails, keeps nobody from fetching', async () => {

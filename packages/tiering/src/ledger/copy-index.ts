@@ -105,8 +105,12 @@ export class CopyIndex {
    * a look at the index of the tier.
    */
   async isHeld(object: ObjectRef): Promise<boolean> {
-    if (this.#isServed(object.id)) return true;
-    return (this.stores.mayHoldMore || this.#covered.has(object.id)) && this.#look(object);
+    const { id } = object;
+    if (this.#isServed(id)) return true;
+    if (!this.stores.mayHoldMore && !this.#covered.has(id)) return false;
+    // A look that began earlier may have missed a copy whose turn to be fetched has ended since.
+    if (this.stores.haveTurns && (await this.#looks.get(id)) === true) return true;
+    return this.#look(object);
   }
 
   /** The reader of a copy that needs one, because it is not whole, or not checked yet. */

@@ -4,7 +4,9 @@ import { loadChecksum } from '@tiered/core/internal';
 import { HoldingDriver, IndexedMemoryDriver, ManualClock, MemoryLocks, settled } from '@tiered/core/testing';
 import { PlacementHandler } from '@tiered/tiering';
 import { expect, it, onTestFinished } from 'vitest';
+import { Worker } from 'node:worker_threads';
 import { turnOrCopy } from '../../src/admission/turn-or-copy.js';
+import { indexThreads } from '../../src/index/index-client.js';
 import { FetchTurns, OtherFetch, type FetchTurn } from '../../src/tier/fetch-turns.js';
 import { memoryWith, objectsOf, until } from '../helpers.js';
 
@@ -135,8 +137,11 @@ it('[F1] a fetch of another process is waited for two seconds, which it is shown
   expect(other.begin(OBJECT)).toBeInstanceOf(OtherFetch);
 });
 
-/** Two that share a tier, and a source whose answers wait. */
-async function two() {
+/**
+ * Two that share a tier, and a source whose answers wait.
+ * @param before Called before each opens its index.
+ */
+async function two(before: () => void = () => undefined) {
   const objects = objectsOf([20, 20, 20]);
   const source = new HoldingDriver(await memoryWith(objects), { operations: ['readInto'] });
   const tier = new IndexedMemoryDriver();
@@ -144,6 +149,7 @@ async function two() {
     const placement = new PlacementHandler({ chunk: 20 });
     const h = new Hierarchy({ source, tiers: [{ driver: tier, quota: 1000 }], placement });
     onTestFinished(() => h.close());
+    before();
     return h.open();
   };
   const [one, other] = [await open(), await open()];
@@ -186,6 +192,45 @@ it('[F1] readers of one process beside each other are served by one request, and
   expect(source.held.length).toBe(1);
   await source.releaseAll();
   expect(await Promise.all(reads)).toEqual([bytes, bytes?.subarray(5, 10), bytes, bytes]);
+});
+
+/** Answers of indexes that are opened from now on wait while they are held. */
+function holdAnswers(): { isHolding: boolean; readonly held: (() => void)[] } {
+  const answers = { isHolding: false, held: [] as (() => void)[] };
+  const { begin } = indexThreads;
+  onTestFinished(() => void (indexThreads.begin = begin));
+  indexThreads.begin = (options, gate) => {
+    const thread = begin(options, gate);
+    if (!(thread instanceof Worker)) throw new TypeError('an index is in a thread');
+    const emit = thread.emit.bind(thread);
+    thread.emit = (event: string, ...values: never[]) => {
+      if (event !== 'message' || !answers.isHolding) return emit(event, ...values);
+      answers.held.push(() => void emit(event, ...values));
+      return true;
+    };
+    return thread;
+  };
+  return answers;
+}
+
+it('[F1] a look that began before the copy was there is not taken for one that was made in turn', async () => {
+  const answers: ReturnType<typeof holdAnswers>[] = [];
+  const { objects, source, one, other } = await two(() => answers.push(holdAnswers()));
+  const answersOfOther = answers[1];
+  if (answersOfOther === undefined) throw new Error('no index');
+  const first = one.read('0');
+  await until(() => source.held.length === 1);
+  answersOfOther.isHolding = true;
+  const early = other.read('0');
+  await until(() => answersOfOther.held.length === 1);
+  await source.releaseAll();
+  await first;
+  await one.idle();
+  const late = other.read('0');
+  answersOfOther.isHolding = false;
+  for (const goOn of answersOfOther.held) goOn();
+  expect(await Promise.all([early, late])).toEqual([objects.get('0'), objects.get('0')]);
+  expect(other.stats().source.readBytes).toBe(20);
 });
 
 it('[F1] [B1] a reader that leaves, or a source that fails, keeps nobody from fetching', async () => {

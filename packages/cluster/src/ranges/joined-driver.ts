@@ -110,7 +110,11 @@ export class JoinedDriver extends InterceptingDriver {
     const end = are.indexOf(false);
     if (end === -1) return parts;
     // Beyond the end, or there is no such object.
-    await this.inner.stat(key, { signal });
+    const now = await this.inner.stat(key, { signal });
+    const { start } = this.#names.rangeOf(parts[end]?.name ?? key) ?? { start: 0 };
+    // It has become shorter than the version that is read, or has just become longer.
+    const hasChanged = version !== undefined && now.version !== version;
+    if (hasChanged || start < now.size) throw versionChanged(this, 'read', key);
     return parts.slice(0, end);
   }
 

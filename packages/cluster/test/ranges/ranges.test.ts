@@ -92,6 +92,23 @@ describe('A large object of several workers', () => {
     await expect(read).rejects.toThrow(errorWith('TIERED_SOURCE_CHANGED'));
   });
 
+  it('[Z1] [Z10] is no shorter for a reader of an older version once it is shorter in the source', async () => {
+    const source = await sourceOf(OBJECTS);
+    const [one] = await rangesWorkers(1, { source });
+    if (one === undefined) throw new Error('no worker');
+    const { version } = await one.joined.stat('large', {});
+    await source.write('large', LARGE.subarray(0, RANGE), { size: RANGE });
+    await one.keeper.rescan();
+    for (const [offset, length] of [
+      [5 * RANGE, 10],
+      [0, 3 * RANGE],
+    ] as const) {
+      const read = one.joined.read('large', { offset, length, version });
+      await expect(read).rejects.toThrow(errorWith('TIERED_SOURCE_CHANGED'));
+    }
+    expect(await one.joined.read('large', { offset: 5 * RANGE, length: 10 })).toHaveLength(0);
+  });
+
   it('[Z10] has ranges that are neither listed nor read under a name of their own', async () => {
     const [one] = await rangesWorkers(1, { source: await sourceOf(OBJECTS) });
     if (one === undefined) throw new Error('no worker');

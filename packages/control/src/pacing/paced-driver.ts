@@ -36,7 +36,8 @@ export class PacedDriver extends InterceptingDriver {
       options.signal,
       () => this.inner.readMany(requests, options),
       (outcomes) => outcomes.reduce((sum, outcome) => sum + ('bytes' in outcome ? outcome.bytes : 0), 0),
-    );
+      // An abort while they wait is the outcome of each: batches do not reject.
+    ).catch((error: unknown) => requests.map(() => ({ error })));
   }
 
   protected override intercept<T>(call: DriverCall<T>): Promise<T> {

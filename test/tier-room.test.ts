@@ -1,6 +1,7 @@
 import { Control } from '@tiered/control';
 import { MemoryRecords, MemoryRegistry } from '@tiered/cluster/registry';
 import { Hierarchy, MemoryDriver, TieredError, type TierLayout } from '@tiered/core';
+import type { ListOptions } from '@tiered/core/driver';
 import { ManualClock } from '@tiered/core/testing';
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import { lru, PlacementHandler, type PlacementPolicy } from '@tiered/tiering';
@@ -53,6 +54,8 @@ interface Setting {
   /** Bytes of its dataset, and of an object of it. */
   readonly bytes?: number;
   readonly object?: number;
+  /** Where its dataset is written to. */
+  readonly source?: MemoryDriver;
 }
 
 /** A job with a dataset of its own, and a tier in the directory of all. */
@@ -79,8 +82,7 @@ class Job {
     this.keys = Array.from({ length: bytes / object }, (_, i) => `${name}-${i}`);
   }
 
-  async #open({ weight, layout }: Setting): Promise<void> {
-    const source = new MemoryDriver({ name: this.#name });
+  async #open({ weight, layout, source = new MemoryDriver({ name: this.#name }) }: Setting): Promise<void> {
     await source.open({});
     for (const key of this.keys) await source.write(key, this.#content(key), { size: this.#object });
     const driver = new FileSystemDriver({ root: directory, writable: true });
@@ -208,6 +210,28 @@ it('[U10] one has the rest when the other has left and its copies are gone', asy
   await epochs(4);
   expect(one.control.shares().tiers).toEqual({});
   expectAbout(one, QUOTA);
+});
+
+/** Lists an object that is larger than an amount in a record. */
+class VastDriver extends MemoryDriver {
+  override async *list(options: ListOptions) {
+    yield* super.list(options);
+    yield [{ key: 'vast', size: 3e15, version: '1' }];
+  }
+}
+
+it('[U2] [U10] one with petabytes to read is seen by the others', async () => {
+  const vast = await Job.start('vast', { source: new VastDriver() });
+  const other = await Job.start('other');
+  vast.control.finishWithin(1, () => 3e15);
+  await clock.advance(1_500);
+  expect(
+    other.control
+      .view()
+      .seen.stages.map(({ job }) => job)
+      .sort(),
+  ).toEqual(['other', 'vast']);
+  expect([vast.share, other.share]).toEqual([QUOTA / 2, QUOTA / 2]);
 });
 
 it('[U5] [U10] one whose registry is lost for long is not bounded', async () => {

@@ -13,7 +13,7 @@ import {
   type RateOptions,
 } from './options.js';
 import { Board, type Seen } from './records/board.js';
-import type { Stage, StageRecord } from './records/stage-record.js';
+import { MOST_AMOUNT, type Stage, type StageRecord } from './records/stage-record.js';
 import { decide, guaranteedOf, isSaturated, shareOf, type Decision } from './shares/decide.js';
 import { combined, NO_BOUND, type Rate } from './shares/rate.js';
 import { roomOf } from './shares/tier-shares.js';
@@ -292,7 +292,7 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
     const seconds = (this.#finish.at - this.#options.clock.now()) / 1000;
     const bytes = this.#finish.remainingBytes();
     // What is not known is not promised. A time that is over already can only be hurried to.
-    return bytes > 0 && bytes < Infinity ? bytes / Math.max(1, seconds) : undefined;
+    return bytes > 0 && bytes < Infinity ? Math.min(bytes / Math.max(1, seconds), MOST_AMOUNT) : undefined;
   }
 
   #looked(seen: Seen): void {

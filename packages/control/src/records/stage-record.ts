@@ -9,8 +9,12 @@ export const name = z
 export const job = z
   .string()
   .regex(/^(?!__proto__$)[\w.-]{1,64}$/, 'expected 1 to 64 letters, digits, ".", "_" and "-"');
-/** Bounded, so that sums of amounts that others made up are numbers. */
-const amount = z.number().min(0).max(1e15);
+/**
+ * The largest amount in a record: amounts are bounded, so that sums of those that others made up are numbers.
+ * A dataset may be larger.
+ */
+export const MOST_AMOUNT = 1e15;
+const amount = z.number().min(0).max(MOST_AMOUNT);
 
 /** A rate as records have it: JSON knows no `Infinity`, so a part that is missing has no bound. */
 const rate = z.object({ bytes: amount.optional(), operations: amount.optional() });

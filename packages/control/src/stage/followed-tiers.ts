@@ -1,7 +1,7 @@
 import type { Hierarchy } from '@tiered/core';
 import type { LevelHold } from '@tiered/core/placement';
 import { grouped, printable } from '@tiered/core/internal';
-import { name, type PlaceReport, type StageRecord } from '../records/stage-record.js';
+import { MOST_AMOUNT, name, type PlaceReport, type StageRecord } from '../records/stage-record.js';
 import { maxMin, PLAIN_CLAIM } from '../shares/max-min.js';
 import type { TierPart } from '../shares/tier-shares.js';
 
@@ -138,6 +138,6 @@ function reportOf(here: readonly OpenTier[]): PlaceReport {
     quota: Math.max(...here.map(({ quotaBytes }) => quotaBytes)),
     held: heldOf(here),
     free: Math.max(...here.map(({ hold }) => hold.freeBytes)),
-    wanted: wanted === Infinity ? undefined : wanted,
+    wanted: wanted === Infinity ? undefined : Math.min(wanted, MOST_AMOUNT),
   };
 }

@@ -1,6 +1,9 @@
 import { ManualClock } from '@tiered/core/testing';
 import { describe, expect, it } from 'vitest';
 import type { PaceCounts } from '../src/pacing/pace.js';
+import { stageRecord } from '../src/records/stage-record.js';
+import { NO_RATE } from '../src/shares/rate.js';
+import { recordOf } from '../src/shares/terms.js';
 import { Demand, type Consumed, type SourceDemand } from '../src/stage/demand.js';
 
 const NOTHING: PaceCounts = { bytes: 0, operations: 0, waitedMs: 0, requestMs: 0, ended: 0 };
@@ -119,5 +122,22 @@ describe('what a stage could use', () => {
       ...times(4, { bytes: 0, starved: 0 }),
     ]);
     expect([used.bytes, wanted.bytes]).toEqual([0, 0]);
+  });
+
+  it('[U2] is everything in a record if a source that hangs makes it more than a record has', () => {
+    const calm = times(8, { bytes: 2.5e9, requestMs: 0.1 });
+    const { wanted } = lookAt([...calm, { bytes: 2.5e9, requestMs: 60_000 }]);
+    expect(wanted.bytes).toBeGreaterThan(1e15);
+    const source = { used: NO_RATE, waits: 0, wanted: recordOf(wanted) };
+    const stage = {
+      v: 1,
+      kind: 'stage',
+      job: 'job',
+      node: 'node',
+      terms: {},
+      tiers: {},
+      sources: { source },
+    };
+    expect(stageRecord.parse(stage).sources.source?.wanted.bytes).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-import type { RateRecord, TermsRecord } from '../records/stage-record.js';
+import { MOST_AMOUNT, type RateRecord, type TermsRecord } from '../records/stage-record.js';
 import { NO_BOUND, NO_RATE, type Rate } from './rate.js';
 
 /** How a job is treated. */
@@ -30,10 +30,10 @@ export function rateOf({ bytes, operations }: RateRecord, missing = NO_BOUND): R
   return { bytes: bytes ?? missing.bytes, operations: operations ?? missing.operations };
 }
 
-/** A rate as records have it. */
+/** A rate as records have it. What is more than an amount there has no bound. */
 export function recordOf({ bytes, operations }: Rate): RateRecord {
   return {
-    bytes: bytes === Infinity ? undefined : bytes,
-    operations: operations === Infinity ? undefined : operations,
+    bytes: bytes <= MOST_AMOUNT ? bytes : undefined,
+    operations: operations <= MOST_AMOUNT ? operations : undefined,
   };
 }

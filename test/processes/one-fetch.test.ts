@@ -22,9 +22,14 @@ const bytesOf = (place: Place, keys: readonly string[]) =>
   keys.reduce((sum, key) => sum + fs.statSync(path.join(sourceOf(place), key)).size, 0);
 
 describeNative('processes that fill one tier', () => {
-  it.each(['files', 'packed'] as const)(
-    '[F1] processes that read the same objects in the same order have each fetched once, in %s',
-    async (layout) => {
+  it.each([
+    { layout: 'files', readers: 1 },
+    { layout: 'packed', readers: 1 },
+    { layout: 'files', readers: 4 },
+    { layout: 'packed', readers: 4 },
+  ] as const)(
+    '[F1] processes that read the same objects in the same order have each fetched once, in $layout, by $readers of each',
+    async ({ layout, readers }) => {
       const place: Place = {
         directory: processes.directory,
         quota: 64 * 2 ** 20,
@@ -34,7 +39,7 @@ describeNative('processes that fill one tier', () => {
       // Of one chunk of 16 KiB, two and three.
       const keys = makeDataset(place, 200, 48 * 1024);
       const children = await begin(place, keys);
-      const answers = await Promise.all(children.map((child) => child.ask({ ask: 'read', keys })));
+      const answers = await Promise.all(children.map((child) => child.ask({ ask: 'read', keys, readers })));
       expect(answers.map(({ wrong }) => wrong)).toEqual(children.map(() => []));
       expect(answers.reduce((sum, { brought }) => sum + brought, 0)).toBe(bytesOf(place, keys));
     },

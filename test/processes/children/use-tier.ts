@@ -6,7 +6,8 @@ import { hierarchyOf, indexOf, sourceOf, type Place } from '../place.js';
 
 /** What a parent asks for, one at a time. */
 export type Request =
-  | { readonly ask: 'read'; readonly keys: readonly string[] }
+  /** Each of several readers, 1 by default, reads all of them. */
+  | { readonly ask: 'read'; readonly keys: readonly string[]; readonly readers?: number }
   /** Reads at random, without an answer, until the process is killed. */
   | { readonly ask: 'readForever'; readonly seed: number }
   | { readonly ask: 'place'; readonly key: string }
@@ -46,6 +47,11 @@ async function isRight(key: string, random?: Random): Promise<boolean> {
   return Buffer.compare(got, bytes.subarray(offset, offset + length)) === 0;
 }
 
+/** Reads objects one after the other, and notes those that are not the source's. */
+async function readAll(keys: readonly string[], wrong: string[]): Promise<void> {
+  for (const key of keys) if (!(await isRight(key))) wrong.push(key);
+}
+
 async function readForever(seed: number): Promise<void> {
   const keys = fs.readdirSync(sourceOf(place), { recursive: true, encoding: 'utf8' });
   const objects = keys.filter((key) => fs.statSync(path.join(sourceOf(place), key)).isFile()).sort();
@@ -75,7 +81,7 @@ async function answer(request: Request): Promise<void> {
   const wrong: string[] = [];
   switch (request.ask) {
     case 'read':
-      for (const key of request.keys) if (!(await isRight(key))) wrong.push(key);
+      await Promise.all(Array.from({ length: request.readers ?? 1 }, () => readAll(request.keys, wrong)));
       break;
     case 'readForever':
       await readForever(request.seed);

@@ -5,12 +5,17 @@ import type { Sampler } from './sampler.js';
 /** Sequences that are counted. Others cost nothing, however many say that they read. */
 const MOST_SEQUENCES = 64;
 const MOST_DRAWN = 2 ** 28;
+/** To draw an epoch costs as much as so many samples, however few it has. */
+const EPOCH_COSTS = 512;
 
 /** Options of `readsToCome`. */
 export interface ReadsToComeOptions extends OperationOptions {
   /** Samples of the dataset. A sequence that reads any beyond these is of another one, and is left out. */
   readonly samples: number;
-  /** Samples to draw at most; who compares counts has to give the same. Default: 2^28, some 10 seconds. */
+  /**
+   * Samples to draw at most, where an epoch costs as much as 512 more; who compares counts has to give the
+   * same. Default: 2^28, some 10 seconds.
+   */
   readonly mostDrawn?: number | undefined;
   /** Lets the event loop turn. Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
@@ -35,7 +40,8 @@ export async function readsToCome(
 ): Promise<Float64Array> {
   const counts = new Float64Array(samples);
   const trainings = trainingsOf(sequences.filter((one) => isWithin(one, samples)));
-  const drawn = trainings.reduce((sum, { sampler }) => sum + sampler.samples + sampler.workers, 0);
+  const costs = ({ sampler: { samples: read, workers } }: Training) => read + workers + EPOCH_COSTS;
+  const drawn = trainings.reduce((sum, training) => sum + costs(training), 0);
   const most = Math.max(1, Math.floor(mostDrawn / Math.max(1, drawn)));
   for (const training of trainings) {
     const { first, sampler, readers } = training;

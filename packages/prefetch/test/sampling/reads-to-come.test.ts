@@ -94,7 +94,7 @@ it('draws a part of what is too long, which stands for the rest, and ends with i
     return turn();
   };
   const long = { ...plain, epochs: 2 ** 20, workers: 1, worker: 0 };
-  const few = { samples: SAMPLES, mostDrawn: 3 * (SAMPLES + 1), clock };
+  const few = { samples: SAMPLES, mostDrawn: 3 * (SAMPLES + 1 + 512), clock };
   expect([...(await readsToCome([long], few))]).toEqual(Array<number>(SAMPLES).fill(2 ** 20));
   expect(turns).toBe(3);
   const abort = new AbortController();
@@ -102,4 +102,19 @@ it('draws a part of what is too long, which stands for the rest, and ends with i
   abort.abort(new Error('enough'));
   await expect(counting).rejects.toThrow('enough');
   expect(turns).toBe(4);
+});
+
+it('[U11] epochs of next to nothing, of as many trainings as there may be, take bounded time', async () => {
+  let turns = 0;
+  const clock = new ManualClock();
+  const turn = clock.turn.bind(clock);
+  clock.turn = () => {
+    turns += 1;
+    return turn();
+  };
+  const short = { ...plain, samples: 1, epochs: 2 ** 20, workers: 1, worker: 0 };
+  const lies = Array.from({ length: 64 }, (_, seed) => ({ ...short, seed }));
+  const counts = await readsToCome(lies, { samples: SAMPLES, mostDrawn: 2 ** 20, clock });
+  expect(counts[0]).toBeCloseTo(64 * 2 ** 20);
+  expect(turns).toBeLessThan(2 ** 20 / 512);
 });

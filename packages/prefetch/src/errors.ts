@@ -1,17 +1,17 @@
 import { TieredError } from '@tiered/core';
 
-/** What closes a prefetcher. */
+/** Causes of a closed prefetcher, as its error states them. */
 const CLOSED_BY = {
   close: 'by close(), or at the end of a block with `await using`; make a new one to go on reading.',
   loop: 'because a loop over it was left before the end (break, return or a throw); loop over prefetcher.epoch() or take samples to go on afterwards, or make a new one.',
 };
 
-/** The error of a prefetcher that was closed. */
+/** Error for a prefetcher that was closed. */
 export function prefetcherClosedError(by: keyof typeof CLOSED_BY): TieredError {
   return new TieredError('TIERED_CLOSED', `The prefetcher was closed ${CLOSED_BY[by]}`);
 }
 
-/** The error of a sample whose memory was given back. */
+/** Error for a sample that was released. */
 export function releasedError(key: string): TieredError {
   return new TieredError(
     'TIERED_CLOSED',
@@ -20,7 +20,7 @@ export function releasedError(key: string): TieredError {
   );
 }
 
-/** The error of a read by name from an offset that is not valid. */
+/** Error for a read by name from an invalid offset. */
 export function rangeInvalidError(key: string, offset: number): TieredError {
   return new TieredError(
     'TIERED_RANGE_INVALID',
@@ -29,7 +29,7 @@ export function rangeInvalidError(key: string, offset: number): TieredError {
   );
 }
 
-/** The error of a read by name, where requests are read that nobody can name. */
+/** Error for a read by name from a prefetcher that reads requests instead of keys. */
 export function noKeysError(key: string): TieredError {
   return new TieredError(
     'TIERED_CONFIG_INVALID',
@@ -38,7 +38,7 @@ export function noKeysError(key: string): TieredError {
   );
 }
 
-/** The error of an object that was never read whole, because its size was different after each read. */
+/** Error for an object that was never read whole, because its size changed with each read. */
 export function keepsChangingError(key: string, reads: number): TieredError {
   return new TieredError(
     'TIERED_SOURCE_CHANGED',

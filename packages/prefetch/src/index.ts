@@ -1,5 +1,5 @@
 /**
- * When objects are read: sequences, the prefetcher, and the staging buffer that prefetchers share.
+ * Reading ahead: sequences, the prefetcher, and the staging buffer that prefetchers share.
  * @module
  */
 export { type Figures } from './observe/figures.js';

@@ -1,5 +1,6 @@
 /**
- * What the packages of this repository share and users must not build on: it may change with any release.
+ * Exports for the other packages of this repository. Users must not depend on them: they may change in any
+ * release.
  */
 export { rangeInvalidError } from './errors.js';
 export { LentSample } from './sample.js';

@@ -19,52 +19,52 @@ export interface PrefetcherOptions extends OperationOptions {
    */
   readonly priority?: number | undefined;
   /**
-   * Where another prefetcher of the same sequence stood (`state()`). Exactly the samples that were left then
-   * come, in the same order. The sequence may have more epochs than it had then, which come too. Default: the
+   * State of another prefetcher of the same sequence (`state()`). This one delivers exactly the samples that
+   * were left, in the same order. If the sequence has gained epochs since, their samples follow. Default: the
    * beginning.
    */
   readonly resume?: PrefetcherState | undefined;
   /**
-   * Gives consumers copies that they may keep, instead of views that are lent. For code that holds on to
-   * `data`, such as a batcher. The copies do not count towards `memory`. Costs one copy per sample, into
-   * newly allocated memory: 3 us for 4 KiB, 40 us for 100 KB. That may take as long as the read itself from
-   * fast storage. Default: false.
+   * Gives consumers copies that they may keep, instead of lent views. For code that holds on to `data`, such
+   * as a batcher. The copies do not count towards `memory`. Costs one copy per sample, into newly allocated
+   * memory: 3 us for 4 KiB, 40 us for 100 KB. With fast storage, that may take as long as the read itself.
+   * Default: false.
    */
   readonly copy?: boolean | undefined;
   /**
-   * Detaches released data, so that a view that somebody kept has no bytes instead of those of another
-   * sample. For tests, and to debug samples that seem wrong. Works in this thread only, not for consumers in
-   * other threads. Costs as much as `copy`. Default: false.
+   * Detaches released data, so that a stale view is empty instead of showing another sample. For tests, and
+   * for debugging samples that look wrong. Works in this thread only, not for consumers in other threads.
+   * Costs as much as `copy`. Default: false.
    */
   readonly detach?: boolean | undefined;
   /**
-   * What to do about a sample that cannot be read, once the retries of the hierarchy have failed. `'throw'`
-   * ends the prefetcher with the error of the read. `'skip'` leaves the sample out and goes on, as far as
-   * `maxSkipped` allows. Errors of the sequence and of reads by name are thrown in any case. Default:
-   * `'throw'`, because nobody should train on less data than they think.
+   * How to handle a sample that cannot be read, once the retries of the hierarchy have failed. `'throw'` ends
+   * the prefetcher with the error of the read. `'skip'` leaves the sample out and continues, as far as
+   * `maxSkipped` allows. Errors of the sequence and of reads by name are always thrown. Default: `'throw'`,
+   * so that no training runs on less data than expected.
    */
   readonly onError?: 'throw' | 'skip' | undefined;
   /**
-   * The most samples that are skipped in one epoch. The next one that cannot be read ends the prefetcher with
-   * its error. Default: 10, enough for some damaged files but not for a source that is gone.
+   * Most samples to skip in one epoch. The next one that cannot be read ends the prefetcher with its error.
+   * Default: 10, enough for a few damaged files but not for a source that is gone.
    */
   readonly maxSkipped?: number | undefined;
   /**
-   * Called for each skipped sample, in order, when a consumer would have got it. If it throws, the prefetcher
-   * ends with that error.
+   * Called for each skipped sample, in order, when a consumer would have received it. If it throws, the
+   * prefetcher ends with that error.
    */
   readonly onSkip?: ((skipped: SkippedSample) => void) | undefined;
   /** As in `StagingBuffer`. Default: 256 MiB. */
   readonly memory?: ByteSize | undefined;
-  /** As in `StagingBuffer`. Default: tuned, from 8 on, or from 2 for objects of 512 KiB and more. */
+  /** As in `StagingBuffer`. Default: tuned, starting at 8, or at 2 for objects of 512 KiB and more. */
   readonly producers?: number | undefined;
-  /** As in `StagingBuffer`. Default: `producers`; if those are tuned, 64. */
+  /** As in `StagingBuffer`. Default: `producers`, or 64 if those are tuned. */
   readonly concurrency?: number | undefined;
   /** As in `StagingBuffer`. Default: `adaptiveAutotuner()`. */
   readonly autotuner?: Autotuner | false | undefined;
   /** As in `StagingBuffer`. */
   readonly debug?: ((line: string) => void) | undefined;
-  /** Default: the clock of the machine. */
+  /** Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
@@ -82,7 +82,7 @@ export function skipsOf({ onError = 'throw', maxSkipped = 10, onSkip }: Prefetch
 }
 
 /**
- * Returns the buffer that was given, or makes one from the options.
+ * Returns the given buffer, or makes one from the options.
  * @throws TieredError `TIERED_CONFIG_INVALID`
  */
 export function stagingOf({

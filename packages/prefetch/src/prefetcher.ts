@@ -28,8 +28,8 @@ import type { Skips } from './staging/skips.js';
 import { openQueue, type StagingBuffer } from './staging/staging-buffer.js';
 
 /**
- * Milliseconds after which a consumer lets the event loop turn. Otherwise a loop over samples that are
- * already there, with computation that never waits, would starve reads, timers and signals. Each turn costs a
+ * Milliseconds after which a consumer yields to the event loop. Otherwise a loop over samples that are
+ * already there, with purely synchronous computation, would starve reads, timers and signals. A turn costs a
  * microsecond.
  */
 const TURN_EVERY_MS = 5;
@@ -37,21 +37,21 @@ const TURN_EVERY_MS = 5;
 /**
  * Reads the objects of an access sequence before consumers ask for them (PRISMA, Cluster'21, section III).
  *
- * Samples come in the order of the sequence, across epochs. Each is a view on the staging buffer, lent until
- * it is released: by the loop that took it when it asks for the next, by `release()`, or by `using`. The
- * memory then serves another sample, and a view that somebody kept shows the bytes of that other sample. Copy
- * what you keep (`data.slice()`), or have copies (option `copy`). Any number of consumers may take from a
- * prefetcher; each sample goes to one of them.
+ * Samples arrive in the order of the sequence, across epochs. Each is a view on the staging buffer, lent
+ * until it is released: by its loop when that requests the next sample, by `release()`, or by `using`. The
+ * memory is then reused, and a stale view shows the bytes of another sample. Copy what you keep
+ * (`data.slice()`), or set the option `copy`. Any number of consumers may take from a prefetcher; each sample
+ * goes to one of them.
  *
- * A read that fails is thrown at its position and ends the prefetcher, unless samples may be skipped
- * (`onError`). A sequence that throws ends it too, and so does an abort of the option `signal`, with its
- * reason. Leaving a loop early closes the prefetcher if no other loop over it is under way, as leaving a loop
- * over a stream of Node closes the stream. Leaving a loop over `epoch()` does not. If a sequence is not read
- * to its end, its iterator's `return` is called; nobody waits for what that does.
+ * The error of a failed read is thrown at its position and ends the prefetcher, unless samples may be skipped
+ * (`onError`). An error of the sequence ends it too, and so does an abort of the option `signal`, with its
+ * reason. Leaving a loop early closes the prefetcher if no other loop over it is running, just as leaving a
+ * loop over a Node stream closes the stream. Leaving a loop over `epoch()` does not. If a sequence is not
+ * read to its end, its iterator's `return` is called but not awaited.
  *
- * Samples that were read ahead are given as they were when they were read: a `rescan` of the hierarchy, for
- * example between epochs, does not change them. To see every change, keep the state, close the prefetcher,
- * and resume another one with that state.
+ * Samples that were read ahead are delivered as they were read: a `rescan` of the hierarchy, for example
+ * between epochs, does not change them. To see every change, save the state, close the prefetcher, and resume
+ * another one with that state.
  */
 export class Prefetcher implements SampleReader {
   readonly #staging: StagingBuffer;
@@ -64,7 +64,7 @@ export class Prefetcher implements SampleReader {
   readonly #queue: SampleQueue;
   #stopListening: () => void = () => undefined;
   #closed: Promise<void> | undefined;
-  /** Samples that were taken for lists that no consumer has got, or ever will. */
+  /** Samples taken for lists that no consumer has received, or ever will. */
   readonly #ungiven = new Set<readonly Sample[]>();
   #loops = 0;
   readonly #loop: LoopListener = {
@@ -79,18 +79,18 @@ export class Prefetcher implements SampleReader {
   #turnedAt: number;
 
   /**
-   * Starts to read ahead shortly after, before any sample is asked for.
+   * Starts to read ahead shortly afterwards, before any sample is requested.
    * @param source The hierarchy. The caller closes it.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, for accesses that cannot be
-   * iterated, for the state of another sequence (other keys, another order or seed), and for a state where
-   * the accesses are no sequence.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for invalid options, for accesses that are not iterable, for
+   * the state of another sequence (other keys, another order or seed), and for a state if the accesses are
+   * not a sequence.
    */
   constructor(source: SampleSource, accesses: AccessInput, options?: PrefetcherOptions);
   /**
-   * As above, for requests that read themselves. They come in order only: reads by name are
-   * `TIERED_CONFIG_INVALID`, and so is the option `resume`.
-   * @param origin What is known of where all of them are read from; `{}` if nothing is. Not a hierarchy: that
-   * reads keys.
+   * As above, for requests that read themselves. They are delivered in order only: reads by name and the
+   * option `resume` fail with `TIERED_CONFIG_INVALID`.
+   * @param origin Known facts about the common origin of the requests, or `{}` if there are none. Not a
+   * hierarchy, which reads keys.
    */
   constructor(origin: RequestOrigin, requests: RequestInput, options?: PrefetcherOptions);
   constructor(
@@ -128,18 +128,18 @@ export class Prefetcher implements SampleReader {
   }
 
   /**
-   * Iterates over the samples of one epoch: the epoch of the next sample when this is called. Yields nothing
-   * at the end of the sequence. Leaving the loop early keeps the prefetcher open, and the rest of the epoch
-   * goes to the next consumer that asks, including another `epoch()`. Loops over the same epoch share its
+   * Iterates over the samples of one epoch: the epoch of the next sample at the time of the call. Yields
+   * nothing at the end of the sequence. Leaving the loop early keeps the prefetcher open, and the rest of the
+   * epoch goes to the next consumer, which may be another `epoch()`. Loops over the same epoch share its
    * samples. Use it for one loop per epoch: to validate in between, or in the generator of a
-   * `tf.data.generator` for `fitDataset`, which yields tensors or copies because a dataset holds what it is
-   * given (see the README). The caller closes the prefetcher.
+   * `tf.data.generator` for `fitDataset`, which yields tensors or copies because a dataset holds on to its
+   * elements (see the README). The caller closes the prefetcher.
    */
   epoch(): AsyncIterableIterator<Sample> {
     return samplesOf(this.#oneEpoch());
   }
 
-  /** As `epoch`, in lists as `batches` gives them. */
+  /** As `epoch`, in lists like those of `batches`. */
   epochBatches(size: number): AsyncIterableIterator<readonly Sample[]> {
     return batchesOf(this.#oneEpoch(), size, this.#ungiven);
   }
@@ -149,14 +149,14 @@ export class Prefetcher implements SampleReader {
     let epoch = this.#queue.next?.epoch;
     const take = async (most: number) => {
       const samples = await this.#take(most, {}, epoch);
-      // The first sample of a stream had not come when the loop began.
+      // The first sample of a stream had not arrived when the loop began.
       epoch ??= samples[0]?.epoch;
       return samples;
     };
     return { take, takeNow: () => (epoch === undefined ? undefined : this.#takeNow(epoch)) };
   }
 
-  /** The next sample, if it is there and the event loop does not have to turn first. */
+  /** Takes the next sample if it is ready and the event loop does not have to turn first. */
   #takeNow(epoch?: number): Sample | undefined {
     return this.#isTurnDue ? undefined : this.#queue.takeNow(epoch);
   }
@@ -206,12 +206,12 @@ export class Prefetcher implements SampleReader {
   }
 
   /**
-   * Returns where the prefetcher stands, to be kept with a checkpoint. Also works after it has ended, whether
-   * by `break`, a throw, an abort, a failed read or `close`. Samples that consumers have taken count as done,
-   * even while they still hold them. Samples that were read ahead do not, nor do those that wait for a list
-   * that no consumer has got. After a failed read, the sample that failed is the next. The state carries a
-   * hash of what is read (`PrefetcherState.accesses`); to compute it, the first call in an epoch takes up to
-   * about 10 ms.
+   * Returns the position of the prefetcher, to be saved with a checkpoint. Also works after the prefetcher
+   * has ended, whether by `break`, a throw, an abort, a failed read or `close`. Samples that consumers have
+   * taken count as done, even while they still hold them. Samples that were read ahead do not, nor do those
+   * collected for a list that no consumer has received. After a failed read, the failed sample is next. The
+   * state contains a hash of the accesses (`PrefetcherState.accesses`); the first call in an epoch takes up
+   * to about 10 ms to compute it.
    * @throws TieredError `TIERED_CONFIG_INVALID` if the accesses are not an `AccessSequence`.
    */
   state(): PrefetcherState {
@@ -231,7 +231,7 @@ export class Prefetcher implements SampleReader {
     };
   }
 
-  /** Returns a snapshot of what the prefetcher did so far and what it holds. */
+  /** Returns a snapshot of the counts so far and of what the prefetcher holds. */
   stats(): PrefetcherStats {
     const queue = this.#queue;
     return {
@@ -247,8 +247,8 @@ export class Prefetcher implements SampleReader {
   }
 
   /**
-   * Returns what was measured, and a verdict on what limits this loader. The verdict is on the epoch that
-   * consumers are in, or on the one before as long as that epoch has too few samples.
+   * Returns the measurements, and a verdict on what limits this loader. The verdict covers the epoch that
+   * consumers are in, or the one before while that epoch has too few samples.
    */
   profile(): PrefetcherProfile {
     const profile = this.#staging.profile();

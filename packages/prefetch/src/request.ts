@@ -3,29 +3,29 @@ import { configError } from '@tiered/core/internal';
 import type { Access } from './sequence/access-sequence.js';
 
 /**
- * What a prefetcher reads as one sample: bytes of which it is known how many there are, where they are, and
- * how they are read. A key of a hierarchy becomes one; parts of several objects may be one.
+ * A sample as a prefetcher reads it: how many bytes it has, where they are, and how to read them. A key of a
+ * hierarchy becomes one request. A request may also cover parts of several objects.
  */
 export interface SampleRequest extends Access {
-  /** What errors, traces and the sample call it. Several requests may have the same key. */
+  /** Its name in errors, in traces and on the sample. Several requests may have the same key. */
   readonly key: string;
-  /** Bytes, as far as they are known now. Undefined if only `stat` can say. */
+  /** Size in bytes, as far as it is known now. Undefined if only `stat` can tell. */
   readonly size: number | undefined;
-  /** Returns the level that it would be read from now; undefined if nobody knows. Default: nobody does. */
+  /** Returns the level that it would be read from now, or undefined if that is unknown. Default: unknown. */
   where?(): number | undefined;
   /**
-   * Reads it into memory of `size` bytes. Resolves to the bytes that were read. If these are not `size`
-   * bytes, it is read once more, with the size that `stat` tells. Writes nothing after it has settled.
-   * @throws What the sample fails with. An abort rejects with `signal.reason`.
+   * Reads it into memory of `size` bytes. Resolves to the number of bytes read. If that is not `size`, it is
+   * read again, with the size that `stat` returns. Writes nothing after it has settled.
+   * @throws The error that the sample fails with. An abort rejects with `signal.reason`.
    */
   readInto(target: Uint8Array, options: OperationOptions): Promise<number>;
-  /** Asks how many bytes there are. Default: `size`, which then never changes. */
+  /** Resolves to the current size. Default: `size`, which then never changes. */
   stat?(options: OperationOptions): Promise<{ readonly size: number }>;
 }
 
 /**
- * What requests are read from, as a whole. All of it may be missing. `name` is for traces. `readsAtOnce`
- * saves the autotuner the search for more producers than can be of use. `stats` has the figures by level.
+ * The common origin of requests. All members are optional. `name` is for traces. `readsAtOnce` saves the
+ * autotuner the search for more producers than are useful. `stats` has the counts by level.
  */
 export interface RequestOrigin {
   readonly name?: string | undefined;
@@ -35,31 +35,34 @@ export interface RequestOrigin {
 }
 
 /**
- * What a prefetcher reads keys from: a `Hierarchy`, or what can stand for one. `namespace` and `readMany` may
- * be missing. `namespace` saves a promise for each object whose size is known, and tells levels apart.
- * `readMany` saves a promise for each small object.
+ * The source that a prefetcher reads keys from: a `Hierarchy`, or a stand-in for one. `namespace` and
+ * `readMany` are optional. `namespace` saves a promise for each object whose size is known, and tells levels
+ * apart. `readMany` saves a promise for each small object.
  */
 export interface SampleSource extends RequestOrigin, Pick<Hierarchy, 'readInto'> {
-  /** Returns size and version of an object. */
+  /** Resolves to the size and version of an object. */
   stat(
     key: string,
     options: OperationOptions,
   ): Promise<{ readonly size: number; readonly version?: string | undefined }>;
   readonly namespace?: (Pick<Namespace, 'find' | 'sizeOf'> & Partial<Pick<Namespace, 'levelOf'>>) | undefined;
-  /** Reads whole objects into their targets, as one call. An outcome each, in the order of the requests. */
+  /**
+   * Reads whole objects into their targets, in one call. Resolves to one outcome per request, in the same
+   * order.
+   */
   readMany?(
     requests: readonly { readonly key: string; readonly target: Uint8Array }[],
     options: OperationOptions,
   ): Promise<readonly ReadOutcome[]>;
 }
 
-/** Requests of an origin that reads no keys. */
+/** Requests for an origin that does not read keys. */
 export type RequestInput = Iterable<SampleRequest> | AsyncIterable<SampleRequest>;
 
-/** Makes a request of what a sequence gave at this position, counted from 0. */
+/** Turns the item of a sequence at this position, counted from 0, into a request. */
 export type RequestOf = (item: Access | string, position: number) => SampleRequest;
 
-/** An object of a source: the request that a key stands for. */
+/** The request that a key stands for: an object of a source. */
 export class KeyRequest implements SampleRequest {
   readonly key: string;
   readonly epoch: number;
@@ -92,12 +95,15 @@ export class KeyRequest implements SampleRequest {
   }
 }
 
-/** Returns the origin as what keys are read from; undefined if it only is where requests are read from. */
+/** Returns the origin if it can read keys, or undefined if it only serves requests. */
 export function keyedSourceOf(origin: SampleSource | RequestOrigin): SampleSource | undefined {
   return 'readInto' in origin ? origin : undefined;
 }
 
-/** Returns how what an origin is given becomes requests. Throws `TIERED_CONFIG_INVALID` for all else. */
+/**
+ * Returns a function that turns the items for an origin into requests. It throws `TIERED_CONFIG_INVALID` for
+ * any other item.
+ */
 export function requestsOf(origin: SampleSource | RequestOrigin): RequestOf {
   const source = keyedSourceOf(origin);
   if (source === undefined) {
@@ -120,15 +126,15 @@ function isRequest(item: Access | string): item is SampleRequest {
 }
 
 /**
- * What tells requests for the same bytes: the key of an object, or the request itself. Requests that are
- * equal are read once while the first of them waits for its consumer.
+ * Returns the identity of a request: the key of an object, or the request itself. Requests with the same
+ * identity are read once while the first of them waits for its consumer.
  */
 export function identityOf(request: SampleRequest): string | SampleRequest {
   return request instanceof KeyRequest ? request.key : request;
 }
 
 /**
- * Asks a request for its bytes.
+ * Asks a request for its size in bytes.
  * @throws As `stat` does; `TIERED_CONFIG_INVALID` for a request that has neither a size nor `stat`.
  */
 export async function askedSizeOf(request: SampleRequest, options: OperationOptions): Promise<number> {
@@ -137,7 +143,7 @@ export async function askedSizeOf(request: SampleRequest, options: OperationOpti
   return size;
 }
 
-/** Returns the bytes of an object, or undefined if its size is not known without asking the source. */
+/** Returns the size of an object in bytes, or undefined if only the source can tell. */
 export function sizeOf({ namespace }: SampleSource, key: string): number | undefined {
   const id = namespace?.find(key) ?? -1;
   return id === -1 ? undefined : namespace?.sizeOf(id);

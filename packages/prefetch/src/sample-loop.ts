@@ -6,16 +6,16 @@ import type { Sample, SampleReader } from './sample.js';
 export interface SampleTaker {
   /** As `SampleReader.take`. */
   take(most: number, options?: OperationOptions): Promise<readonly Sample[]>;
-  /** The next sample, if it is there and nobody has to be waited for. */
+  /** Takes the next sample if it is ready, without waiting. */
   takeNow?(): Sample | undefined;
 }
 
 /** Listens to a loop, which may never begin. */
 export interface LoopListener {
-  /** Its first sample was asked for. */
+  /** The first sample was requested. */
   began(): void;
   /**
-   * It got the last sample, or it ended before that: its consumer left it, or a sample could not be read.
+   * The loop received the last sample, or ended early: its consumer left it, or a sample could not be read.
    * Called once.
    */
   ended(isAtEnd: boolean): Promise<void> | undefined;
@@ -25,23 +25,23 @@ type Result = IteratorResult<Sample, undefined>;
 
 const OVER: Result = { done: true, value: undefined };
 
-/** `SampleReader[Symbol.asyncIterator]` by means of `take`. */
+/** Implements `SampleReader[Symbol.asyncIterator]` on top of `take`. */
 export function samplesOf(taker: SampleTaker, listener?: LoopListener): AsyncIterableIterator<Sample> {
   return new SampleLoop(taker, listener);
 }
 
 /**
- * Iterates over samples one by one; each is released when the next is asked for. Behaves like an async
- * generator: calls that overlap are answered in order. It is written out because a sample that is already
- * there then costs one promise; a generator within a generator makes eight.
+ * Iterates over samples one by one; each is released when the next one is requested. Behaves like an async
+ * generator: overlapping calls are answered in order. It is written by hand because a ready sample then costs
+ * one promise; a generator within a generator makes eight.
  */
 class SampleLoop implements AsyncIterableIterator<Sample> {
   readonly #taker: SampleTaker;
   readonly #listener: LoopListener | undefined;
   #state: 'new' | 'begun' | 'over' = 'new';
-  /** The sample that its consumer has. */
+  /** The sample that the consumer holds. */
   #held: Sample | undefined;
-  /** The last call, if it has yet to be answered. */
+  /** The last call, while it is pending. */
   #underWay: Promise<Result> | undefined;
 
   constructor(taker: SampleTaker, listener: LoopListener | undefined) {
@@ -103,7 +103,7 @@ class SampleLoop implements AsyncIterableIterator<Sample> {
     return OVER;
   }
 
-  /** Makes a call once all calls before it have been answered. */
+  /** Makes a call once all calls before it have settled. */
   #inTurn(call: () => Promise<Result>): Promise<Result> {
     const answer = this.#underWay === undefined ? call() : this.#underWay.then(call, call);
     this.#underWay = answer;
@@ -121,9 +121,9 @@ class SampleLoop implements AsyncIterableIterator<Sample> {
 }
 
 /**
- * `SampleReader.batches` by means of `take`.
- * @param ungiven Holds each sample that was taken and not given out in a list, even when no consumer will get
- * it any more.
+ * Implements `SampleReader.batches` on top of `take`.
+ * @param ungiven Holds each sample that was taken but not delivered in a list, even if no consumer will
+ * receive it any more.
  */
 export function batchesOf(
   reader: Pick<SampleReader, 'take'>,

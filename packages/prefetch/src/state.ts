@@ -2,22 +2,22 @@ import { configError } from '@tiered/core/internal';
 import type { Access, AccessSequence } from './sequence/access-sequence.js';
 import { fingerprintOf } from './sequence/fingerprint.js';
 
-/** What consumers took of a sequence out of its order. */
+/** Accesses that consumers took out of the order of a sequence. */
 interface TakenByName {
-  /** Accesses behind the first one that is not taken, as [epoch, position]. */
+  /** Taken accesses after the first one that is not taken, as [epoch, position]. */
   readonly taken: readonly (readonly [number, number])[];
   /** Objects that consumers read by name before they were admitted, and how often. */
   readonly early: Readonly<Record<string, number>>;
 }
 
-/** Where reading of a sequence starts, and what consumers already had of the rest. */
+/** The position where reading starts, and later accesses that consumers have already taken. */
 export interface StartPosition extends TakenByName {
   /** The first access that no consumer has taken. The end of the sequence is epoch `epochs`, position 0. */
   readonly epoch: number;
   readonly position: number;
 }
 
-/** Where a sequence stands: `next` is the first access that no consumer has taken, undefined at the end. */
+/** A position in a sequence: `next` is the first access that no consumer has taken, undefined at the end. */
 export interface SequencePosition extends TakenByName {
   readonly next: Access | undefined;
 }
@@ -26,9 +26,9 @@ export interface SequencePosition extends TakenByName {
 export const BEGINNING: StartPosition = Object.freeze({ epoch: 0, position: 0, taken: [], early: {} });
 
 /**
- * Where a prefetcher stands in its sequence: plain data, to be kept as JSON with a checkpoint. Two kinds of
- * samples count as taken although no consumer got them: those given up because consumers that read by name
- * did not ask for them (`stats().dropped`), and those skipped because they could not be read.
+ * The position of a prefetcher in its sequence: plain data, to be saved as JSON with a checkpoint. Two kinds
+ * of samples count as taken although no consumer received them: those dropped because consumers that read by
+ * name did not ask for them (`stats().dropped`), and those skipped because they could not be read.
  */
 export interface PrefetcherState extends StartPosition {
   readonly version: 1;
@@ -36,17 +36,17 @@ export interface PrefetcherState extends StartPosition {
   readonly epochs: number;
   readonly epochLength: number;
   /**
-   * A hash of what the sequence reads, so that no other sequence is resumed with this state. If all epochs
-   * together have at most 4,096 accesses, it covers all keys in order; otherwise the keys at 4,096 evenly
-   * spread positions of `epoch`. In a longer epoch, a key that was replaced by another may go unnoticed.
-   * Missing in states made by samplers, which know no keys; then it is not compared.
+   * A hash of the accesses, so that the state cannot resume another sequence. If all epochs together have at
+   * most 4,096 accesses, it covers all keys in order; otherwise the keys at 4,096 evenly spread positions of
+   * `epoch`. In a longer epoch, a key that was replaced by another may go unnoticed. Missing in states made
+   * by samplers, which know no keys; it is then not compared.
    */
   readonly accesses?: string | undefined;
 }
 
 /**
- * Checks a state that came from outside.
- * @param name What errors call it.
+ * Checks a state that comes from outside.
+ * @param name Its name in errors.
  * @throws TieredError `TIERED_CONFIG_INVALID` if it is not a state, or belongs to another sequence.
  */
 export function assertState(
@@ -58,12 +58,12 @@ export function assertState(
     throw configError(name, 'what prefetcher.state() gave', state);
   const { version, epoch, position, taken, early, epochs, epochLength } = state;
   if (version !== 1) throw configError(`${name}.version`, '1', version);
-  // With fewer epochs than it was made for, its hash could not be made again.
+  // The hash of a state cannot be recomputed with fewer epochs than it was made for.
   if (!isIndex(epochs - 1, sequence.epochs))
     throw configError(`${name}.epochs`, `1 to ${sequence.epochs}, the epochs of the sequence`, epochs);
   if (epochLength !== sequence.epochLength)
     throw configError(`${name}.epochLength`, `${sequence.epochLength}, as the sequence has`, epochLength);
-  // At the end of its own epochs, those that were added are left.
+  // A state at the end of its own epochs still has the added ones left.
   if (!isIndex(epoch, epochs + 1)) throw configError(`${name}.epoch`, `0 to ${epochs}`, epoch);
   if (!isIndex(position, epochLength + 1))
     throw configError(`${name}.position`, `0 to ${epochLength}`, position);
@@ -77,8 +77,8 @@ export function assertState(
 }
 
 /**
- * Checks that a state belongs to this sequence, and not to one of another seed or with other keys.
- * @param name What errors call it.
+ * Checks that a state belongs to this sequence, and not to one with another seed or other keys.
+ * @param name Its name in errors.
  * @throws TieredError `TIERED_CONFIG_INVALID` if it does not.
  */
 export function assertSameAccesses(
@@ -95,9 +95,9 @@ export function assertSameAccesses(
 }
 
 /**
- * Returns the accesses of a sequence that were left when a prefetcher stood there: one of this sequence, or
- * of one that has fewer epochs and is else the same.
- * @param name What errors call the state.
+ * Returns the accesses of a sequence that are left at this state. The state may be of this sequence, or of
+ * one that has fewer epochs and is otherwise the same.
+ * @param name The name of the state in errors.
  * @throws TieredError `TIERED_CONFIG_INVALID` if `state` is not a state, or belongs to another sequence.
  */
 export function remainingOf(
@@ -112,8 +112,8 @@ export function remainingOf(
 }
 
 /**
- * Returns a position from which these accesses come once more, because they were taken but given to no
- * consumer. Costs a walk from the first of them to `position`.
+ * Returns a position from which these accesses are read again, because they were taken but not delivered.
+ * Costs a walk from the first of them to `position`.
  */
 export function withGivenBack(
   position: SequencePosition,

@@ -9,24 +9,24 @@ import type { Room } from './room.js';
 import type { Skips } from './skips.js';
 import type { Window } from './window.js';
 
-/** How many of the next samples a producer takes at once. */
+/** Limits on the samples that a producer takes at once. */
 export interface BatchLimits {
   readonly samples: number;
   readonly bytes: number;
 }
 
-/** What an admission works with. */
+/** Dependencies of an admission. */
 export interface AdmissionParts {
-  /** The name of what is read from, for traces. */
+  /** The name of the source, for traces. */
   readonly hierarchy: string | undefined;
   readonly ports: QueuePorts;
   readonly ahead: LookAhead;
   readonly window: Window;
   readonly room: Room;
   readonly skips: Skips;
-  /** Whether an entry is held for a consumer that reads its object by name, so that nobody else reads it. */
+  /** Whether an entry is held for a consumer that reads its object by name, so that no producer reads it. */
   readonly hold: (entry: Entry, failure: SizeFailure) => boolean;
-  /** Called for each entry that is there or has failed. */
+  /** Called for each entry that is ready or has failed. */
   readonly onSettled: (entry: Entry) => void;
 }
 
@@ -36,13 +36,13 @@ export interface AdmissionParts {
  */
 export class Admission {
   readonly #parts: AdmissionParts;
-  /** Samples that were admitted. */
+  /** Admitted samples. */
   count = 0;
-  /** Admitted samples whose object was already there, or on its way. */
+  /** Admitted samples whose object was already ready or being read. */
   repeated = 0;
-  /** Whether the next sample had no room when it was last looked at. */
+  /** Whether the next sample had no room at the last attempt. */
   isFull = false;
-  /** The request that was looked at last, so that one without room is reported only once. */
+  /** The request that was last tried, so that one without room is reported only once. */
   #refused: SampleRequest | undefined;
   /**
    * The entry that stands for the failure of the sequence itself. It is not a sample, and is never skipped.
@@ -53,15 +53,15 @@ export class Admission {
     this.#parts = parts;
   }
 
-  /** Bytes of the object that comes next, if that is known. */
+  /** Size of the next object in bytes, if known. */
   get upcomingBytes(): number | undefined {
     const { ahead } = this.#parts;
     return this.#peek() === undefined || ahead.failure !== undefined ? undefined : ahead.size;
   }
 
   /**
-   * Admits the next samples: as many as a producer reads at once, and as there is room for. Returns those
-   * that are to be read.
+   * Admits the next samples, as many as a producer reads at once and as there is room for. Returns the
+   * entries to read.
    */
   admit(limits: BatchLimits): Entry[] {
     const { ports, ahead, window, room, hold } = this.#parts;
@@ -70,7 +70,7 @@ export class Admission {
     this.isFull = false;
     while (batch.length < limits.samples && !room.areProducersBusy) {
       const next = this.#peek();
-      // Known until it is entered.
+      // Read these first: entering the sample forgets them.
       const { size, failure } = ahead;
       if (next === undefined || (batch.length > 0 && bytes + size > limits.bytes)) break;
       const block = this.#blockFor(next, size);
@@ -82,7 +82,7 @@ export class Admission {
       const entry = this.#traced(this.#enter(next, size, block));
       bytes += size;
       if (hold(entry, failure)) continue;
-      // An object that is already there, or on its way, is not read again.
+      // An object that is ready or being read is not read again.
       if (failure !== undefined) this.fail(entry, failure.error);
       else if (same?.state === 'reading' || same?.state === 'ready') {
         entry.follow(same);
@@ -93,8 +93,8 @@ export class Admission {
   }
 
   /**
-   * Makes a read that cannot even begin fail where the sample would have been. That ends the reading ahead,
-   * unless the sample is skipped.
+   * Fails a read that cannot even begin, at the place of its sample. This ends reading ahead, unless the
+   * sample is skipped.
    */
   fail(entry: Entry, error: unknown): void {
     const { skips, ports, ahead } = this.#parts;
@@ -113,7 +113,7 @@ export class Admission {
     try {
       return ahead.peek();
     } catch (error) {
-      // It has no more accesses.
+      // A failed sequence has no more accesses.
       ahead.end();
       this.#broken = this.#enter(ahead.place, 0, NO_BLOCK);
       this.#broken.fail(error);
@@ -130,7 +130,7 @@ export class Admission {
     }
   }
 
-  /** Has subscribers follow a sample, if there are any. */
+  /** Traces a sample, if there are subscribers. */
   #traced(entry: Entry): Entry {
     if (prefetchChannel.hasSubscribers) entry.trace = new TracedSample(this.#parts.hierarchy, entry);
     return entry;

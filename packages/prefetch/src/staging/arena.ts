@@ -4,11 +4,11 @@ import Denque from 'denque';
 /** Memory lent by an arena, or outside of it where the arena has no room. */
 export interface Block {
   readonly bytes: Uint8Array;
-  /** Gives it back. Once. */
+  /** Returns it to its owner. Call it once. */
   free(): void;
 }
 
-/** Memory of an arena: an object of its own and not a closure, as there is one for each sample. */
+/** A piece of an arena. A class and not a closure, because there is one for each sample. */
 class Piece implements Block {
   readonly start: number;
   /** Bytes that it takes. */
@@ -35,10 +35,10 @@ class Piece implements Block {
 const ALIGNMENT = 64;
 
 /**
- * Circular memory on one buffer. Pieces are taken one behind the other and come back in any order. Free
- * memory is used again once everything taken before it is free too. So the arena never fragments, and taking
- * a piece costs the same however many there are. The part in use follows `limit`; the rest is address space
- * that was never touched.
+ * A ring of memory on one buffer. Pieces are taken one after the other and freed in any order. Freed memory
+ * is reused once everything taken before it is free too. So the arena never fragments, and taking a piece
+ * costs the same however many there are. The part in use follows `limit`; the rest is address space that was
+ * never touched.
  */
 export class Arena {
   readonly buffer: SharedArrayBuffer | ArrayBuffer;
@@ -54,7 +54,7 @@ export class Arena {
 
   /**
    * @param buffer As long as `limit` may grow.
-   * @param shared Where its bytes are counted as well.
+   * @param shared A count that includes its bytes as well.
    */
   constructor(buffer: SharedArrayBuffer | ArrayBuffer, shared = { heldBytes: 0 }) {
     this.#shared = shared;
@@ -62,7 +62,7 @@ export class Arena {
     this.#limit = this.buffer.byteLength;
   }
 
-  /** Bytes of pieces that were not given back. */
+  /** Bytes of pieces that have not been freed. */
   get usedBytes(): number {
     return this.#usedBytes;
   }
@@ -71,12 +71,12 @@ export class Arena {
     return this.#limit;
   }
 
-  /** Pieces that lie beyond a smaller limit stay until they are free. */
+  /** Pieces beyond a lowered limit stay until they are freed. */
   set limit(bytes: number) {
     this.#limit = Math.min(bytes, this.buffer.byteLength);
   }
 
-  /** Takes a piece of this many bytes; undefined if there is no room for it now. */
+  /** Takes a piece of this many bytes. Returns undefined if there is no room for it now. */
   take(bytes: number): Block | undefined {
     const length = memoryOf(bytes);
     const start = this.#roomFor(length);
@@ -104,11 +104,11 @@ export class Arena {
 }
 
 /**
- * Returns the memory that so many bytes take. Zero bytes take some too, so that empty objects are bounded.
+ * Returns the memory that this many bytes take. Zero bytes take some too, so that empty objects are bounded.
  */
 export function memoryOf(bytes: number): number {
   return Math.max(ALIGNMENT, Math.ceil(bytes / ALIGNMENT) * ALIGNMENT);
 }
 
-/** The memory of what could not be read at all. */
+/** The memory of a sample that could not be read at all. */
 export const NO_BLOCK: Block = { bytes: new Uint8Array(new SharedArrayBuffer(0)), free: () => undefined };

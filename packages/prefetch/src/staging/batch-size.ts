@@ -1,7 +1,7 @@
 import type { BatchLimits } from './admission.js';
 import type { Place } from '../observe/places.js';
 
-/** What it has to know of a queue. */
+/** The facts about a queue that a batch size depends on. */
 interface Batched {
   /** Whether its source reads many objects at once. */
   readonly readsBatches: boolean;
@@ -9,100 +9,100 @@ interface Batched {
 }
 
 /**
- * The time that a batch should take. The samples of a longer batch come late; a shorter batch costs more than
- * it reads.
+ * Target duration of a batch. The samples of a longer batch arrive late; a shorter batch costs more than its
+ * reads.
  */
 const BATCH_MS = 2;
 /**
- * Storage is not worth a try if a read takes longer than this, divided by the number under way. In Node's
- * thread pool the quotient is a third of this where the files are in memory.
+ * Batches are not tried if a read takes longer than this, divided by the number in flight. In Node's thread
+ * pool the quotient is a third of this if the files are in memory.
  */
 const FAST_READ_MS = 0.5;
 /**
- * Storage is slow if not even the fastest of many reads came sooner, however many were under way. Where the
- * files are in memory, some reads find no other before them.
+ * Storage is slow if even the fastest of many reads took longer, however many were in flight. If the files
+ * are in memory, some reads find no other before them.
  */
 const FASTEST_READ_MS = 4;
 /**
- * A read that came so soon came from memory, however long other reads take. Where the processor is busy with
- * something else, all reads wait for it, and batches cost it less. A try then goes on even if a batch was
- * slow, because the next one may find the processor free.
+ * A read this fast came from memory, however long other reads take. If the processor is busy with something
+ * else, all reads wait for it, and batches cost it less. A trial then continues even after a slow batch,
+ * because the next one may find the processor free.
  */
 const READ_OF_MEMORY_MS = 1;
-/** If the samples of a batch take no longer each, they come from storage that is as fast as memory. */
+/** A batch that takes no longer than this per sample comes from storage that is as fast as memory. */
 const FAST_SAMPLE_MS = 0.08;
 /**
- * If the samples of a batch take longer each, they are requests to slow storage, which are better made one by
- * one.
+ * A batch that takes longer than this per sample consists of requests to slow storage, which are better made
+ * one by one.
  */
 const SLOW_SAMPLE_MS = 0.4;
 /**
- * Slow batches in a row after which the cause is not chance, such as a thread that starts or memory that was
- * never touched.
+ * Slow batches in a row that are not due to chance, such as a thread that starts or memory that was never
+ * touched.
  */
 const SLOW_IN_A_ROW = 32;
-/** The time of a sample of a batch that is assumed at first. */
+/** The time per sample of a batch that is assumed at first. */
 const EXPECTED_SAMPLE_MS = 0.1;
-/** Reads one by one after which a batch is tried; four times as many with each that was slow. */
+/** Single reads before a batch is tried. Each slow trial makes it four times as many. */
 const FIRST_PAUSE = 16;
 const LONGER = 4;
-/** The most batches of a try. The first ones may find threads that have yet to warm up. */
+/** Most batches of a trial. The first ones may run on threads that have yet to warm up. */
 const BATCHES_OF_A_TRY = 12;
 const LAST_PAUSE = 65_536;
 /**
- * The most samples of a batch. With so many, a message between threads is cheap enough; with more, a thread
- * would wait while the next batch is put together.
+ * Most samples of a batch. With this many, a message between threads is cheap enough. With more, a thread
+ * would wait while the next batch is assembled.
  */
 const MOST_SAMPLES = 16;
 /**
- * Batches under way, so that each of two threads has one to go on with. More would only push memory out of
- * the caches.
+ * Batches in flight, so that each of two threads has a next one. More would only evict memory from the
+ * caches.
  */
 const BATCHES_UNDER_WAY = 4;
 /** The weight of the newest value in a mean. */
 const NEWEST = 0.25;
-/** Batches that a producer's part of the memory is to hold, so that one is read while others wait. */
+/** Batches that a producer's part of the memory should hold, so that one is read while others wait. */
 const BATCHES_IN_MEMORY = 2;
 
 /**
- * Decides how many samples a producer reads at once. From storage that is as fast as memory, one promise per
- * sample costs more than the read. From slow storage, each read is a request of its own, so that producers
- * count requests. Single reads that wait for each other do not tell the two apart. So now and then a few
- * batches are tried while nothing else is read; their times tell.
+ * Decides how many samples a producer reads at once. With storage that is as fast as memory, one promise per
+ * sample costs more than the read. With slow storage, each read is a request of its own, so that producers
+ * count requests. Single reads that wait for each other do not tell the two apart. So a few batches are tried
+ * now and then while nothing else is read, and their times decide.
  */
 export class BatchSize {
-  /** Milliseconds a sample, of batches. */
+  /** Milliseconds per sample of a batch. */
   #sampleMs = EXPECTED_SAMPLE_MS;
   #slowInARow = 0;
   #isFast = false;
   #isTrying = false;
   #batchesOfTry = 0;
   #pause = FIRST_PAUSE;
-  /** Reads one by one since the last try. */
+  /** Single reads since the last trial. */
   #singles = 0;
-  /** Mean milliseconds of recent single reads, each divided by the number under way. */
+  /** Mean milliseconds of recent single reads, each divided by the number in flight. */
   #singleMs = 0;
-  /** Milliseconds of the fastest single read since the last try. */
+  /** Milliseconds of the fastest single read since the last trial. */
   #fastestMs = Infinity;
-  /** Where single reads since the last try were read from; undefined before the first. */
+  /** The place of single reads since the last trial; undefined before the first. */
   #place: Place | undefined;
-  /** Whether that was more than one place, of which one may be fast and another slow. */
+  /** Whether they came from more than one place, of which one may be fast and another slow. */
   #isMixed = false;
 
-  /** Whether other reads have to end, or not to begin, so that a batch is tried alone. */
+  /** Whether other reads must end, and none may begin, so that a batch is tried alone. */
   isAlone(queue: Batched): boolean {
     return queue.readsBatches && !this.#isFast && (this.#isTrying || this.#mayTry);
   }
 
-  /** Returns the producers that are of use if `most` requests may be under way. */
+  /** Returns how many producers are useful if `most` requests may be in flight. */
   usable(queue: Batched, most: number): number {
     return queue.readsBatches && this.#isFast ? producersOfBatches(most) : most;
   }
 
   /**
    * @param producers Producers that share the queue's memory.
-   * @param most Requests that may be under way.
-   * @param free The part of `most` that is not under way. A batch may count as many requests as it has
+   * @param most Requests that may be in flight.
+   * @param free The part of `most` that is not in flight. A batch may count as many requests as it has
    * samples.
    */
   limits(queue: Batched, producers: number, most: number, free: number): BatchLimits {
@@ -116,13 +116,13 @@ export class BatchSize {
   began(samples: number): void {
     if (this.#isFast || !this.#mayTry) return;
     if (samples > 1) this.#isTrying = true;
-    // There was no room for two, and may not be for long.
+    // There was no room for two samples, and may not be for long.
     else this.#waitLonger();
   }
 
   /**
    * @param underWay Producers at work when it began, this one included.
-   * @param place Where it was read from.
+   * @param place The place that it was read from.
    */
   ended(samples: number, ms: number, underWay: number, place: Place): void {
     if (samples === 1) {
@@ -180,7 +180,7 @@ function producersOfBatches(most: number): number {
   return Math.floor(most / samplesWithin(most));
 }
 
-/** Returns the most samples of a batch if `most` requests may be under way. */
+/** Returns the most samples of a batch if `most` requests may be in flight. */
 function samplesWithin(most: number): number {
   return Math.max(1, Math.min(MOST_SAMPLES, Math.floor(most / BATCHES_UNDER_WAY)));
 }

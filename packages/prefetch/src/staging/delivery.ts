@@ -8,7 +8,7 @@ import type { Skips } from './skips.js';
 import type { Waiters } from './waiters.js';
 import type { Window } from './window.js';
 
-/** What a delivery works with. */
+/** Dependencies of a delivery. */
 export interface DeliveryParts {
   readonly window: Window;
   readonly ahead: LookAhead;
@@ -26,12 +26,12 @@ export interface DeliveryParts {
 }
 
 /**
- * Gives consumers the samples at the head of the window, in order. A consumer that comes before they are
- * there waits.
+ * Gives consumers the samples at the head of the window, in order. A consumer that asks before they are ready
+ * waits.
  */
 export class Delivery {
   readonly #parts: DeliveryParts;
-  /** Whether a consumer takes samples in order, and is to get all of them. */
+  /** Whether a consumer takes samples in order, and so must get all of them. */
   isInOrder = false;
   #isToServe = false;
 
@@ -40,8 +40,8 @@ export class Delivery {
   }
 
   /**
-   * The first access that no consumer has taken; undefined at the end, and while the sequence has not given
-   * it yet.
+   * The first access that no consumer has taken; undefined at the end, and while the sequence has not
+   * produced it yet.
    */
   get next(): Access | undefined {
     const { window, ahead } = this.#parts;
@@ -49,8 +49,8 @@ export class Delivery {
   }
 
   /**
-   * @param epoch The epoch that the samples must be of; at its end there are none. Default: that of the first
-   * sample.
+   * @param epoch The epoch that the samples must belong to; at its end there are none. Default: that of the
+   * first sample.
    */
   async take(most: number, signal: AbortSignal | undefined, epoch?: number): Promise<readonly Sample[]> {
     const { waiters, skips, work } = this.#parts;
@@ -65,7 +65,7 @@ export class Delivery {
     return waiting;
   }
 
-  /** The next sample, if it is there and nobody waits for it. As `take` otherwise. */
+  /** Takes the next sample as `take` does, but only if it is ready and no consumer waits for it. */
   takeNow(epoch: number | undefined): Sample | undefined {
     const { window, waiters, skips, failure } = this.#parts;
     const head = window.head();
@@ -75,18 +75,18 @@ export class Delivery {
     return this.#collect(1, epoch)?.[0];
   }
 
-  /** Gives the samples that are there to the consumers that wait. */
+  /** Gives ready samples to waiting consumers. */
   serve(): void {
     const { waiters, skips } = this.#parts;
     this.#isToServe = false;
-    // Afterwards: the first is still the one that is told of.
+    // Serve afterwards: the head is still the sample that `onSkip` is told of.
     if (skips.isTelling) return;
     waiters.serve(({ most, epoch }) => this.#collect(most, epoch));
   }
 
   /**
-   * Serves in a moment. The rest of a batch may be there by then, so that one consumer gets more than one
-   * sample of it.
+   * Serves a moment later. The rest of a batch may be ready by then, so that one consumer gets more than one
+   * of its samples.
    */
   serveSoon(): void {
     if (!this.#isToServe) queueMicrotask(() => this.serve());
@@ -94,8 +94,8 @@ export class Delivery {
   }
 
   /**
-   * Returns the samples at the head of the window that are there; none at the end of the sequence or of the
-   * epoch; undefined if the first is still to come.
+   * Returns the ready samples at the head of the window. Returns none at the end of the sequence or of the
+   * epoch, and undefined if the first is not ready yet.
    */
   #collect(most: number, epoch: number | undefined): Sample[] | undefined {
     const { window, ahead, lender, work, failure, end, onTaken } = this.#parts;
@@ -111,7 +111,7 @@ export class Delivery {
       try {
         samples.push(lender.lend(head, window));
       } catch (error) {
-        // There is no memory for a copy; it is told when it comes first.
+        // There is no memory for a copy. The error is thrown when this sample is the first.
         if (samples.length > 0) break;
         end(error);
         throw error;
@@ -134,12 +134,12 @@ export class Delivery {
       if (epoch !== undefined && request.epoch !== epoch) return;
       const reason = isBroken(head) ? { error } : skips.skip(request, error);
       if (reason !== undefined) end(reason.error);
-      // Whoever was told may have ended it as well, which has taken this one out.
+      // The callback may have ended the queue, which has removed this entry.
       const failed = failure();
       if (failed !== undefined) throw failed.error;
       window.remove(head).free();
-      // Not at once: whoever is woken may serve the consumer that this is for. Whoever was told may have
-      // asked for another one.
+      // Deferred: a woken caller may serve the consumer that this call is for. The callback may have asked
+      // for another sample.
       queueMicrotask(() => {
         this.serve();
         work.available();

@@ -6,14 +6,14 @@ import type { Block } from './arena.js';
 import type { MemoryPort } from './queue-ports.js';
 
 /**
- * Where an admitted sample stands: `reading`, then `ready` or `failed`; `gone` once it was taken or dropped.
+ * The state of an admitted sample: `reading`, then `ready` or `failed`; `gone` once it was taken or dropped.
  */
 export type EntryState = 'reading' | 'ready' | 'failed' | 'gone';
 
-/** A sample that was admitted: it has memory, and is being read or waits for its consumer. */
+/** An admitted sample: it has memory, and is being read or waits for its consumer. */
 export class Entry {
   readonly request: SampleRequest;
-  /** Bytes of the request, as far as they were known when it was admitted. */
+  /** Size of the request in bytes, as known at its admission. */
   readonly size: number;
   /** Its place in the queue, counted from 0. */
   readonly order: number;
@@ -23,18 +23,20 @@ export class Entry {
    */
   isHeld = false;
   error: unknown;
-  /** Undefined where nobody follows it. */
+  /** Undefined if it is not traced. */
   trace: TracedSample | undefined;
   #block: Block;
   #bytes: Uint8Array;
   readonly #memory: Pick<MemoryPort, 'outside'>;
-  /** None, as nearly always: neither an array is made nor a closure, as there is an entry for each sample. */
+  /**
+   * Nearly always undefined: with an entry for each sample, neither an array nor a closure is made up front.
+   */
   #followers: Entry[] | undefined;
   #lookers: (() => void)[] | undefined;
   readonly #onSettled: (entry: Entry) => void;
 
   /**
-   * @param memory Gives it other memory if its object has another size than expected.
+   * @param memory Gives it other memory if its object does not have the expected size.
    * @param onSettled Called when it is ready or has failed, after the callbacks of `whenSettled`.
    */
   constructor(
@@ -54,14 +56,14 @@ export class Entry {
     this.#onSettled = onSettled;
   }
 
-  /** Where it is read to, and what was read once it is ready. */
+  /** The memory it is read into, and its content once it is ready. */
   get bytes(): Uint8Array {
     return this.#bytes;
   }
 
   /**
-   * Returns memory for an object that has another size than expected. It belongs to the caller until it is
-   * given to `succeed`.
+   * Returns memory for an object that does not have the expected size. The caller owns it until it is passed
+   * to `succeed`.
    * @throws TieredError `TIERED_TOO_LARGE` if there is no such memory.
    */
   blockFor(bytes: number): Block {
@@ -73,7 +75,7 @@ export class Entry {
   }
 
   /**
-   * Calls back, synchronously, when it is ready or has failed. Its memory is there at that moment, but maybe
+   * Calls back synchronously when it is ready or has failed. Its memory is valid at that moment, but maybe
    * not later.
    */
   whenSettled(callback: () => void): void {
@@ -81,7 +83,7 @@ export class Entry {
     else (this.#lookers ??= []).push(callback);
   }
 
-  /** Gets its bytes from an entry of the same object that is being read or there: PRISMA's n_reads. */
+  /** Gets its bytes from an entry of the same object that is being read or ready: PRISMA's n_reads. */
   follow(first: Entry): void {
     this.trace?.repeats();
     if (first.state === 'reading') (first.#followers ??= []).push(this);
@@ -90,7 +92,7 @@ export class Entry {
 
   /**
    * Marks it as ready. All of its bytes are in the memory that it was given, or in another block if the
-   * object has changed its size.
+   * object has changed size.
    */
   succeed(bytes: Uint8Array, block = this.#block): void {
     invariant(this.state === 'reading', 'a sample was read twice');
@@ -98,10 +100,10 @@ export class Entry {
     this.#block = block;
     this.#bytes = bytes;
     const followers = this.#followers;
-    // First, because its memory may be given back when it has settled.
+    // Copy first, because the memory may be freed once this entry has settled.
     const failures = followers?.map((follower) => follower.#copyFrom(this));
     this.#settle('ready');
-    // By then others may follow these.
+    // By now others may follow these entries.
     followers?.forEach((follower, i) => follower.#end(failures?.[i]));
   }
 
@@ -112,7 +114,7 @@ export class Entry {
     this.#followers?.forEach((follower) => follower.fail(error));
   }
 
-  /** Leaves the queue with its memory; whoever takes it gives that back. */
+  /** Leaves the queue with its memory, which the caller has to free. */
   leave(): Block {
     invariant(
       this.state !== 'reading' && this.state !== 'gone',
@@ -122,7 +124,7 @@ export class Entry {
     return this.#block;
   }
 
-  /** Returns why it could not, which is no fault of the first. */
+  /** Returns the error if it cannot copy, which does not affect the first entry. */
   #copyFrom(first: Entry): unknown {
     const { byteLength } = first.bytes;
     try {
@@ -155,12 +157,12 @@ export class Entry {
 }
 
 /**
- * A sample that subscribers of `tiered:prefetch` follow, from its admission until it has settled. Made only
- * if there are any.
+ * A sample traced for subscribers of `tiered:prefetch`, from its admission until it has settled. Made only if
+ * there are subscribers.
  */
 export class TracedSample {
   readonly #context: { -readonly [Field in keyof PrefetchTrace]: PrefetchTrace[Field] };
-  /** Keeps what subscribers bind to the start, for the read that comes later. */
+  /** Keeps the context that subscribers bind to the start, for the later read. */
   readonly #scope: AsyncResource;
 
   constructor(hierarchy: string | undefined, { request, size }: Pick<Entry, 'request' | 'size'>) {
@@ -169,17 +171,17 @@ export class TracedSample {
     this.#scope = traceStart(prefetchChannel, this.#context, () => new AsyncResource('tiered:prefetch'));
   }
 
-  /** Makes a read as a part of what is traced. */
+  /** Runs a read as a part of the trace. */
   run<T>(read: () => T): T {
     return this.#scope.runInAsyncScope(read);
   }
 
-  /** Tells that its bytes are copied from another sample. */
+  /** Notes that its bytes are copied from another sample. */
   repeats(): void {
     this.#context.repeated = true;
   }
 
-  /** @param bytes What was read, unless that failed. */
+  /** @param bytes Bytes read, unless the read failed. */
   end(failure: { readonly error: unknown } | undefined, bytes: number): void {
     if (failure === undefined) this.#context.bytes = bytes;
     traceEnd(prefetchChannel, this.#context, failure);

@@ -6,9 +6,8 @@ import { LentSample, type Sample } from '../sample.js';
 import type { Window } from './window.js';
 
 /**
- * What consumers are given: views on the memory of the queue, which serves another sample after the release;
- * copies, which they may keep; or copies that are detached by the release, so that a view that somebody kept
- * shows nothing.
+ * How consumers get samples: as views on the memory of the queue, which is reused after the release; as
+ * copies, which they may keep; or as copies that the release detaches, so that a stale view is empty.
  */
 export type Lending = 'views' | 'copies' | 'detached';
 
@@ -37,7 +36,7 @@ class CopiedSample implements Sample {
 }
 
 /**
- * A copy in memory of its own, of one thread.
+ * Returns a copy in memory of its own, which one thread owns.
  * @throws TieredError `TIERED_TOO_LARGE` if there is no such memory.
  */
 function copyOf(key: string, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
@@ -48,16 +47,16 @@ function copyOf(key: string, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   }
 }
 
-/** What becomes of a loan that was given back. */
+/** Takes back a loan that was released. */
 type TakeBack = (loan: Loan) => void;
 
-/** A sample that its consumer has until the release. */
+/** A sample that its consumer holds until the release. */
 class Loan extends LentSample {
   readonly block: Block;
-  /** The copy that its consumer looks at, if it is one. */
+  /** The copy that its consumer sees, if it got one. */
   readonly own: Uint8Array<ArrayBuffer> | undefined;
   readonly bytes: number;
-  /** Where it is among all that are lent. */
+  /** Its index among all that are lent. */
   at: number;
   readonly #takeBack: TakeBack;
 
@@ -81,17 +80,17 @@ class Loan extends LentSample {
   }
 }
 
-/** Gives samples to consumers, and knows what they hold. */
+/** Lends samples to consumers, and keeps track of what they hold. */
 export class Lender {
   readonly #lending: Lending;
   readonly #onRelease: () => void;
-  /** Not a Set: for objects that live so briefly, it costs the garbage collector more than the objects do. */
+  /** Not a Set: for such short-lived objects, it costs the garbage collector more than the objects do. */
   readonly #lent: Loan[] = [];
   readonly #takeBack: TakeBack = (loan) => this.#receive(loan);
-  /** Of samples that consumers hold. */
+  /** Bytes of samples that consumers hold. */
   bytes = 0;
 
-  /** @param onRelease Called when memory was given back. */
+  /** @param onRelease Called when memory was freed. */
   constructor(lending: Lending, onRelease: () => void) {
     this.#lending = lending;
     this.#onRelease = onRelease;
@@ -103,7 +102,7 @@ export class Lender {
   }
 
   /**
-   * Takes a sample that is there out of the window, unless it throws.
+   * Takes a ready sample out of the window, unless it throws.
    * @throws TieredError `TIERED_TOO_LARGE` if there is no memory for a copy.
    */
   lend(entry: Entry, window: Window): Sample {
@@ -111,7 +110,7 @@ export class Lender {
     if (this.#lending === 'copies') {
       const copy = new CopiedSample(request, bytes);
       window.remove(entry).free();
-      // Not at once: whoever is told may serve the consumer that this is for.
+      // Deferred: the callback may serve the consumer that this call is for.
       queueMicrotask(this.#onRelease);
       return copy;
     }
@@ -135,7 +134,7 @@ export class Lender {
       this.#lent[at] = last;
       last.at = at;
     }
-    // Its consumer may have given it away already.
+    // The consumer may have transferred it already.
     if (own !== undefined && own.byteLength > 0) structuredClone(own.buffer, { transfer: [own.buffer] });
     this.#onRelease();
   }

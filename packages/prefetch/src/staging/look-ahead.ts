@@ -3,24 +3,22 @@ import type { RequestFeed } from '../sequence/access-feed.js';
 import type { Access } from '../sequence/access-sequence.js';
 import type { StartPosition } from '../state.js';
 
-/** Why a size is not known, if that is so. */
+/** The reason why a size is unknown, if it is. */
 export type SizeFailure = { readonly error: unknown } | undefined;
 
-/**
- * The most reads by name ahead of the sequence that are remembered. Objects of further ones are read twice.
- */
+/** Most reads by name ahead of the sequence that are remembered. Objects of further ones are read twice. */
 const MOST_EARLY = 65_536;
 
-/** What a look-ahead works with. */
+/** Dependencies of a look-ahead. */
 export interface LookAheadParts {
-  /** Makes the feed, which calls back when a request has come. */
+  /** Makes the feed, which calls back when a request has arrived. */
   readonly requests: (onReady: () => void) => RequestFeed;
-  /** Where to begin, and what consumers had already when the sequence was resumed. */
+  /** The position to begin at, and what consumers had already taken when the sequence was resumed. */
   readonly start: StartPosition;
   readonly signal: AbortSignal;
-  /** Called when a size was told, or a request has come from the sequence. */
+  /** Called when a size has become known, or a request has arrived from the sequence. */
   readonly onKnown: () => void;
-  /** Called for a request that is passed over, because a consumer had it before its turn. */
+  /** Called for a request that is passed over, because a consumer took it before its turn. */
   readonly onPassed: (request: SampleRequest) => void;
 }
 
@@ -30,14 +28,14 @@ export class LookAhead {
   readonly #feed: RequestFeed;
   /** Objects that a consumer has read by name before their turn came, and how often. */
   readonly #early: Map<string, number>;
-  /** Accesses that consumers had before the sequence was resumed, as `epoch position`. */
+  /** Accesses that consumers took before the sequence was resumed, as `epoch position`. */
   readonly #taken: Set<string>;
   #request: SampleRequest | undefined;
-  /** The last request that came, also one that was passed over. */
+  /** The last request that arrived, even if it was passed over. */
   #last: Pick<Access, 'epoch' | 'position'>;
-  /** Bytes of the next one, if they are known. */
+  /** Size of the next request in bytes, if known. */
   #size: number | undefined;
-  /** Why they are not. */
+  /** Why the size is unknown. */
   #sizeFailure: SizeFailure;
   /** The error of the sequence itself. */
   #failure: { readonly error: unknown } | undefined;
@@ -58,7 +56,7 @@ export class LookAhead {
     return this.#ended;
   }
 
-  /** The request whose turn it is; undefined at the end, and while the sequence has not given it yet. */
+  /** The next request; undefined at the end, and while the sequence has not produced it yet. */
   get request(): SampleRequest | undefined {
     if (this.#request !== undefined || this.#ended || this.#failure !== undefined) return this.#request;
     try {
@@ -67,20 +65,20 @@ export class LookAhead {
       this.#request = next;
       this.#ended = next === undefined;
     } catch (error) {
-      // `peek` throws it, in the place of a request that nobody knows.
+      // `peek` throws it in place of the unknown request.
       this.#failure = { error };
     }
     return this.#request;
   }
 
-  /** The request whose turn it is; if the sequence failed to tell it, one in its place that reads nothing. */
+  /** The next request. If the sequence failed to produce it, a placeholder that reads nothing. */
   get place(): SampleRequest {
     const { epoch, position } = this.#last;
     const readInto = () => Promise.resolve(0);
     return this.request ?? { key: '', epoch, position: position + 1, size: 0, readInto };
   }
 
-  /** Accesses to come that consumers had before the sequence was resumed. */
+  /** Future accesses that consumers took before the sequence was resumed. */
   get taken(): StartPosition['taken'] {
     return [...this.#taken].map((place) => {
       const [epoch, position] = place.split(' ').map(Number);
@@ -93,7 +91,7 @@ export class LookAhead {
     return Object.fromEntries(this.#early);
   }
 
-  /** Bytes of the request that `peek` returned; 0 if they cannot be known. */
+  /** Size of the request that `peek` returned, in bytes; 0 if it cannot be known. */
   get size(): number {
     return this.#size ?? 0;
   }
@@ -104,8 +102,8 @@ export class LookAhead {
   }
 
   /**
-   * Returns the request whose turn it is; undefined at the end, or until the sequence has given it and its
-   * size is known.
+   * Returns the next request, or undefined at the end and until the sequence has produced it and its size is
+   * known.
    * @throws The error of the sequence.
    */
   peek(): SampleRequest | undefined {
@@ -118,14 +116,17 @@ export class LookAhead {
     return undefined;
   }
 
-  /** The request whose turn it was is being read. */
+  /** Moves on to the next request, because this one is being read. */
   advance(): void {
     this.#request = undefined;
     this.#size = undefined;
     this.#sizeFailure = undefined;
   }
 
-  /** An object was read by name to its end, and was not admitted: it is passed over when its turn comes. */
+  /**
+   * Notes that an object was read by name to its end before its admission. It is passed over when its turn
+   * comes.
+   */
   readEarly(key: string): void {
     if (this.#request?.key === key) {
       this.#parts.onPassed(this.#request);
@@ -153,7 +154,7 @@ export class LookAhead {
     }
   }
 
-  /** Whether a consumer has had it already. */
+  /** Whether a consumer has taken it already. */
   #wasRead({ key, epoch, position }: Access): boolean {
     if (this.#taken.size > 0 && this.#taken.delete(`${epoch} ${position}`)) return true;
     const early = this.#early.size === 0 ? 0 : (this.#early.get(key) ?? 0);
@@ -167,7 +168,7 @@ export class LookAhead {
     this.#isAsking = true;
     const answered = (take: () => void) => {
       this.#isAsking = false;
-      // Else it was read by name in the meantime.
+      // Otherwise it was read by name in the meantime.
       if (this.#request === request) take();
       this.#parts.onKnown();
     };

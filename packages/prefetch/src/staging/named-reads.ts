@@ -7,16 +7,16 @@ import type { SampleReadOptions } from '../sample.js';
 import type { Waiters } from './waiters.js';
 import type { Window } from './window.js';
 
-/** Why something cannot be, if so. */
+/** The reason for a failure, if there is one. */
 type Failure = { readonly error: unknown } | undefined;
 
-/** What reads by name need from their queue. */
+/** Dependencies of reads by name on their queue. */
 export interface NamedReadsParts {
-  /** What keys are read from; undefined where there are none. */
+  /** The source of keys; undefined if there are no keys. */
   readonly source: SampleSource | undefined;
   readonly window: Window;
   readonly waiters: Waiters;
-  /** What the queue ended with. */
+  /** The error that the queue ended with. */
   readonly failure: () => Failure;
   /** An entry was read to its end, and has left the window. */
   readonly onTaken: (taken: Taken) => void;
@@ -31,22 +31,22 @@ export interface NamedReadsParts {
 /** A read that may reach the end of an object that was not admitted when it began. */
 interface Reservation {
   readonly key: string;
-  /** What was admitted of the object meanwhile. */
+  /** The entry of the object that was admitted meanwhile. */
   entry?: Entry;
-  /** Why that cannot be read. */
+  /** Why the entry cannot be read. */
   failure?: Failure;
 }
 
 /**
  * Reads by name, from the window or past it.
  *
- * **Problem.** Whether the object of a read past the window is taken is known only when that read has ended.
- * The object's turn may come before that.
+ * **Problem.** A read past the window takes its object only if it reaches the end, which is known when the
+ * read has ended. The object's turn may come before that.
  *
- * **Invariants.** An object that is admitted while such a read is under way is held: it has its place and its
- * memory, and nobody reads it a second time. If the read reaches the end of the object, the entry leaves the
- * window. Otherwise the entry is read, and comes at its place. So a read that fails neither loses a sample
- * nor puts one out of order.
+ * **Invariants.** An object that is admitted during such a read is held: it has its place and its memory, but
+ * is not read a second time. If the read reaches the end of the object, the entry leaves the window.
+ * Otherwise the entry is read and delivered at its place. So a failed read neither loses a sample nor puts
+ * one out of order.
  */
 export class NamedReads {
   readonly #parts: NamedReadsParts;
@@ -70,18 +70,18 @@ export class NamedReads {
     signal?.throwIfAborted();
     this.#throwIfEnded();
     if (source === undefined) throw noKeysError(key);
-    // A reader of a file asks once more after the end; that call takes nothing.
+    // A file reader reads once more after the end; that call takes nothing.
     if (offset > 0 && offset >= (sizeOf(source, key) ?? Infinity)) return 0;
     for (let entry = window.find(key); entry !== undefined; entry = window.find(key)) {
       const read = this.#fromEntry(entry, target, offset, signal);
       const count = typeof read === 'number' ? read : await raceAbort(waiters.during(read), signal);
-      // Else another consumer was faster; the object may be there a second time.
+      // Otherwise another consumer was faster. The object may be in the window a second time.
       if (count !== undefined) return count;
     }
     return this.#bypass(source, key, target, offset, signal);
   }
 
-  /** Ends the reads from the source. Resolves when none writes to its target any more. Idempotent. */
+  /** Ends the reads from the source. Resolves when no read writes to its target any more. Idempotent. */
   async end(reason: Error): Promise<void> {
     this.#ending.abort(reason);
     await this.#scope.close(reason);
@@ -101,7 +101,10 @@ export class NamedReads {
     return true;
   }
 
-  /** Copies from an entry, now or when it is there; undefined if it turned out not to be there any more. */
+  /**
+   * Copies from an entry, now or when it is ready. Returns undefined if the entry has left the window by
+   * then.
+   */
   #fromEntry(
     entry: Entry,
     target: Uint8Array,
@@ -149,10 +152,10 @@ export class NamedReads {
     try {
       const read = this.#call(signal, (under) => source.readInto(key, target, { offset, signal: under }));
       const count = await waiters.during(read);
-      // A source that knows no sizes is asked only where the target is too full to tell.
+      // A source without known sizes is asked only if the target is full, which does not show the end.
       const known = count < target.byteLength ? offset + count : sizeOf(source, key);
       const size = known ?? (await this.#askForSize(source, key, signal));
-      // The state of a queue that has ended does not change any more.
+      // The state of an ended queue does not change any more.
       this.#throwIfEnded();
       isTaken = reachesEnd(offset, count, size);
       return count;
@@ -163,7 +166,7 @@ export class NamedReads {
 
   async #call<T>(signal: AbortSignal | undefined, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (signal !== undefined) return this.#scope.run(signal, call);
-    // One signal for all: to make one for each read takes longer than to read what is in memory.
+    // One signal for all: making one for each read takes longer than a read from memory.
     this.#ending.signal.throwIfAborted();
     const running = call(this.#ending.signal);
     this.#calls.add(running);
@@ -175,8 +178,8 @@ export class NamedReads {
   }
 
   /**
-   * Returns the bytes of an object, or more than any has if its size is not known. An unknown size fails no
-   * read, as the bytes have been read.
+   * Returns the size of an object in bytes, or more than any object has if it is unknown. An unknown size
+   * fails no read, because the bytes have been read.
    */
   async #askForSize(source: SampleSource, key: string, signal: AbortSignal | undefined): Promise<number> {
     try {
@@ -205,7 +208,7 @@ export class NamedReads {
       return;
     }
     entry.isHeld = false;
-    // Else the queue has ended.
+    // Otherwise the queue has ended.
     if (entry.state === 'reading') this.#settle(entry, isTaken, failure);
   }
 
@@ -227,8 +230,8 @@ export class NamedReads {
 }
 
 /**
- * Whether a read came to the end of an object and did not begin there. A reader asks once more after the end;
- * that call takes nothing.
+ * Whether a read reached the end of an object and did not begin there. A reader reads once more after the
+ * end; that call takes nothing.
  */
 function reachesEnd(offset: number, count: number, size: number): boolean {
   return offset + count >= size && (count > 0 || offset === 0);

@@ -26,19 +26,19 @@ export interface ProducersParts {
   readonly onRest: () => void;
 }
 
-/** What a prefetcher asks for when it opens a queue. */
+/** Parameters of the queue that a prefetcher opens. */
 export interface OpenParts extends Omit<QueueParts, 'ports' | 'clock'> {
   readonly weight: number;
   /** Called when the last sample was taken or the queue has failed. */
   readonly onEnd: () => void;
 }
 
-/** A queue in the hands of its prefetcher. */
+/** A queue as its prefetcher sees it. */
 export interface OpenedQueue {
   readonly queue: SampleQueue;
-  /** Bytes of samples that are read, wait, or are with consumers. */
+  /** Bytes of samples that are being read, waiting, or held by consumers. */
   heldBytes(): number;
-  /** What was measured of each epoch, also after the end. */
+  /** Measurements of each epoch, also available after the end. */
   epochs(): readonly EpochProfile[];
   /** Closes the queue; later calls fail with this error. Resolves when it reads nothing and holds nothing. */
   close(error: TieredError): Promise<void>;
@@ -48,7 +48,7 @@ export interface OpenedQueue {
  * The producers of a staging buffer. They share memory between queues, and read what queues admit.
  *
  * There is no thread and no timer. Code that makes room, or learns something, reports it (`WorkPort`), and
- * then as many reads begin as there are free producers. Reports that come meanwhile lead to one more look
+ * then as many reads begin as there are free producers. Reports that arrive meanwhile lead to one more pass
  * afterwards.
  */
 export class Producers {
@@ -60,9 +60,9 @@ export class Producers {
   readonly #queues = new QueueSet();
   /** The largest `readsAtOnce` of all sources that were read from. */
   #readsAtOnce = 0;
-  /** Reads under way. Each read of a batch counts. */
+  /** Reads in flight. Each read of a batch counts. */
   #requests = 0;
-  /** The most that there may be now. */
+  /** The most reads that may be in flight now. */
   #concurrency: number;
   #isWaking = false;
   #isToWake = false;
@@ -91,7 +91,7 @@ export class Producers {
     return this.#tuner.tuning;
   }
 
-  /** Bounds what is used from now on. */
+  /** Bounds the producers and memory in use from now on. */
   bound(bounds: Pick<Tuning, 'producers' | 'memoryBytes'>): void {
     this.#concurrency = Math.min(this.#parts.concurrency, bounds.producers);
     this.#tuner.bound(bounds);
@@ -113,7 +113,7 @@ export class Producers {
     const served: ServedQueue = new ServedQueue({ origin, queue, memory, epochs, weight });
     this.#queues.add(served);
     this.#share();
-    // Not at once: prefetchers that are made one after the other share from the start.
+    // Deferred, so that prefetchers made one after the other share from the start.
     queueMicrotask(() => this.#wake());
     return {
       queue,
@@ -165,7 +165,7 @@ export class Producers {
   }
 
   #leaveIfOver(served: ServedQueue): void {
-    // What it still reads holds memory of its share.
+    // Its remaining reads still hold memory of its share.
     if (served.isOver && served.queue.reading === 0) this.#leave(served);
   }
 
@@ -183,7 +183,7 @@ export class Producers {
     this.#queues.share(this.#tuner.tuning);
   }
 
-  /** Lets producers read as much as there is to read and room for. */
+  /** Starts as many reads as there are free producers, samples and room for. */
   #wake(): void {
     if (this.#isWaking) {
       this.#isToWake = true;
@@ -192,7 +192,7 @@ export class Producers {
     this.#isWaking = true;
     do {
       this.#isToWake = false;
-      // Also where no producer is free: it takes none.
+      // This needs no free producer.
       for (const { queue } of this.#queues) queue.tellEnd();
       while (this.#isProducerFree && this.#startOne());
     } while (this.#isToWake);
@@ -216,7 +216,7 @@ export class Producers {
     return this.#queues.usableProducers(this.#concurrency);
   }
 
-  /** Has a producer begin to read, of the first queue that admits something; false if none does. */
+  /** Starts a read of the first queue that admits something. Returns false if none does. */
   #startOne(): boolean {
     for (const served of this.#queues.inOrder()) {
       const { queue } = served;
@@ -236,7 +236,7 @@ export class Producers {
   #read(served: ServedQueue, batch: readonly Entry[], first: Entry): void {
     const { queue, size, epochs, placeOf } = served;
     const start = this.#clock.now();
-    // Only fast storage is read in batches: its ends stand for all of one.
+    // Only fast storage is read in batches. The first and last entries stand for the whole batch.
     const last = batch.at(-1) ?? first;
     const place =
       batch.length === 1 ? placeOf(first.request) : slower(placeOf(first.request), placeOf(last.request));
@@ -260,7 +260,7 @@ export class Producers {
   }
 
   #limitsOf(served: ServedQueue): BatchLimits {
-    // One that was passed over comes while others read: it would not try a batch alone.
+    // A queue that was passed over gets its turn while others read, so it would not try a batch alone.
     if (this.#meter.busy > 0 && served.isAlone) return { samples: 1, bytes: Infinity };
     const free = this.#concurrency - this.#requests;
     return served.size.limits(served, this.#tuner.tuning.producers, this.#concurrency, free);
@@ -283,10 +283,10 @@ export class Producers {
     if (upcomingBytes !== undefined) this.#tuner.begin(upcomingBytes);
   }
 
-  /** Shows the autotuner what happened, if it is time. */
+  /** Shows the autotuner an observation, if one is due. */
   #look(): void {
     if (!this.#tuner.isDue) return;
-    // What the user gave is not bounded by the sources, so that it is only told.
+    // The autotuner is only told of this bound, because the user's own number is not bounded by the sources.
     const usable = Math.min(this.#queues.mostProducers, this.#usableProducers);
     this.#tuner.decide(this.#meter.observe(this.#tuner.tuning, usable));
     this.#wake();

@@ -11,7 +11,7 @@ export class BufferMemory {
   heldBytes = 0;
   /** Bytes that they may hold. */
   limit: number;
-  /** What is held outside of arenas. */
+  /** Memory held outside of arenas. */
   readonly outside = new ReusedMemory();
 
   constructor(limit: number) {
@@ -24,7 +24,7 @@ export class BufferMemory {
   }
 }
 
-/** The memory of a queue: its arena, and what is held outside of it because the arena could not have it. */
+/** The memory of a queue: its arena, and memory outside of it for samples that the arena could not hold. */
 export class QueueMemory implements MemoryPort {
   readonly #shared: BufferMemory;
   readonly #arena: Arena;
@@ -34,7 +34,7 @@ export class QueueMemory implements MemoryPort {
 
   /**
    * @param capacity Bytes that `limit` may grow to.
-   * @param shared The memory of all queues, in which this one is counted.
+   * @param shared The memory of all queues, which includes this one.
    */
   constructor(capacity: number, shared: BufferMemory) {
     this.#shared = shared;
@@ -83,7 +83,7 @@ export class QueueMemory implements MemoryPort {
     this.#isAbandoned = true;
   }
 
-  /** Its queue takes no more memory. Others may have what it does not hold. */
+  /** Notes that its queue takes no more memory. Others may use what it does not hold. */
   retire(): void {
     if (this.heldBytes === 0 && !this.#isAbandoned) leave([this.#buffer]);
   }
@@ -95,8 +95,8 @@ export class QueueMemory implements MemoryPort {
 }
 
 /**
- * Refuses more memory than an arena can have. Reserves it to find out, for the first queue: it is address
- * space only.
+ * Rejects more memory than an arena can have. Finds out by reserving it for the first queue, which takes only
+ * address space.
  * @throws TieredError `TIERED_CONFIG_INVALID`.
  */
 export function assertReservable(bytes: number, field: string): void {

@@ -9,27 +9,24 @@ export interface MemoryPort {
    */
   take(bytes: number, isNeeded: boolean): Block | undefined;
   /**
-   * Returns memory for an object that has another size than expected. It is found in any case.
+   * Returns memory for an object that does not have the expected size. It is found in any case.
    * @throws RangeError if no memory can be had.
    */
   outside(bytes: number): Block;
   /**
-   * What is held will never be used again for something else: consumers may still look at it after the end,
-   * and reads that were aborted may still write to it.
+   * Never reuses the memory that is still held: consumers may still look at it after the end, and aborted
+   * reads may still write to it.
    */
   abandon(): void;
-  /** Whether there is room for a sample, or nothing beside it, with what other queues hold. */
+  /** Whether there is room for a sample beside what all queues hold, or they hold nothing. */
   hasRoomFor(bytes: number): boolean;
 }
 
-/**
- * Is told when producers may have something to do, or nothing more. A call may come back to the queue before
- * it returns.
- */
+/** Told when producers may have work, or no more work. A call may re-enter the queue before it returns. */
 export interface WorkPort {
-  /** Something may be admitted, or is wanted: a consumer came or left, or an access has come. */
+  /** Something may be admitted, or is wanted: a consumer came or left, or an access has arrived. */
   available(): void;
-  /** Memory was given back. Called for each sample, so it must cost nothing while there is room anyway. */
+  /** Memory was freed. Called for each sample, so it must cost nothing while there is room anyway. */
   released(): void;
   /** The last sample was taken, or the queue has failed. May be called more than once. */
   ended(): void;
@@ -37,22 +34,22 @@ export interface WorkPort {
 
 /** Counts what goes through a queue. */
 export interface FlowPort {
-  /** So many more consumers wait. */
+  /** The number of waiting consumers has changed by this much. */
   starving(change: number): void;
   /** The next sample had no room when its turn came. Called once for each sample. */
   refused(): void;
-  /** A sample was put in or taken out. */
+  /** A sample was added or taken. */
   moved(taken: Taken): void;
 }
 
-/** What consumers took at once, of one epoch. */
+/** Samples of one epoch that consumers took at once. */
 export interface Taken {
   readonly samples: number;
   readonly bytes: number;
   readonly epoch: number;
 }
 
-/** All that a queue knows of its owner. */
+/** The owner, as its queue knows it. */
 export interface QueuePorts {
   readonly memory: MemoryPort;
   readonly work: WorkPort;

@@ -13,7 +13,7 @@ export class QueueSet implements Iterable<ServedQueue> {
     this.#queues.add(served);
   }
 
-  /** Returns whether it was there. */
+  /** Returns whether the set had it. */
   delete(served: ServedQueue): boolean {
     return this.#queues.delete(served);
   }
@@ -37,14 +37,14 @@ export class QueueSet implements Iterable<ServedQueue> {
     return undefined;
   }
 
-  /** Samples that are there for consumers. */
+  /** Samples that are ready for consumers. */
   get readySamples(): number {
     let ready = 0;
     for (const { queue } of this.#queues) ready += queue.readySamples;
     return ready;
   }
 
-  /** Producers that are of use for the sources. */
+  /** Producers that are useful for the sources. */
   get mostProducers(): number {
     let most = 1;
     for (const { mostProducers } of this.#queues) most = Math.max(most, mostProducers);
@@ -52,8 +52,8 @@ export class QueueSet implements Iterable<ServedQueue> {
   }
 
   /**
-   * Returns the producers that are of use if `concurrency` requests may be under way. There are fewer where
-   * they read batches.
+   * Returns how many producers are useful if `concurrency` requests may be in flight. They are fewer if they
+   * read batches.
    */
   usableProducers(concurrency: number): number {
     let usable = 1;
@@ -76,7 +76,7 @@ export class QueueSet implements Iterable<ServedQueue> {
     );
   }
 
-  /** Gives each its part of memory and samples. */
+  /** Gives each queue its part of memory and samples. */
   share({ producers, samples, memoryBytes }: Tuning): void {
     let weights = 0;
     for (const { weight } of this.#queues) weights += weight;
@@ -84,7 +84,7 @@ export class QueueSet implements Iterable<ServedQueue> {
       const share = weight / weights;
       memory.limit = Math.floor(memoryBytes * share);
       queue.room.mostSamples = Math.max(1, Math.floor(samples * share));
-      // Where bytes alone decide, what is read is bounded by the producers that there are.
+      // If only bytes count, the number of producers bounds the reads.
       queue.room.producers = Number.isFinite(samples) ? Math.max(1, Math.floor(producers * share)) : Infinity;
     }
   }

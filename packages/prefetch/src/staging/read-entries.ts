@@ -3,13 +3,13 @@ import { keepsChangingError } from '../errors.js';
 import { askedSizeOf, type SampleRequest, type SampleSource } from '../request.js';
 import type { Entry } from './entry.js';
 
-/** Reads of a request that has another size each time. */
+/** Most reads of a request that has another size each time. */
 const MOST_ANEW = 4;
 
 /**
- * What a producer does: reads what was admitted into the memory it was given. Every entry settles on its own;
- * never rejects.
- * @param source What keys are read from, if the entries are of keys.
+ * The work of a producer: reads admitted entries into their memory. Each entry settles on its own. Never
+ * rejects.
+ * @param source The source of keys, if the entries are read by key.
  */
 export async function readEntries(
   source: Pick<SampleSource, 'readMany'> | undefined,
@@ -25,12 +25,12 @@ async function readAtOnce(
   batch: readonly Entry[],
   signal: AbortSignal,
 ): Promise<void> {
-  // A call has one parent only: where samples are followed, that is the first of them.
+  // A call has only one parent: of traced samples, the first one.
   const trace = batch[0]?.trace;
   const outcomes = await (trace === undefined
     ? outcomesOf(source, batch, signal)
     : trace.run(() => outcomesOf(source, batch, signal)));
-  // No promise for those that are whole, which is nearly all.
+  // Whole entries, which are nearly all, cost no promise.
   const singly: Promise<void>[] = [];
   batch.forEach((entry, i) => {
     const outcome = outcomes[i];
@@ -77,7 +77,7 @@ async function readNow(entry: Entry, signal: AbortSignal, read: number | undefin
   }
 }
 
-/** Whether these are all bytes of a request: it may have another size than it had when memory was taken. */
+/** Whether these are all bytes of a request, whose size may have changed since memory was taken. */
 function isWhole(request: SampleRequest, size: number, count: number): boolean {
   return count === size && (request.size ?? size) === size;
 }

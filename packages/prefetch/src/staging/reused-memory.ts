@@ -1,17 +1,17 @@
 /**
- * Memory that threads share and that is used again.
+ * Reusable memory that threads share.
  *
- * **Problem.** V8 does not count shared memory as a reason to collect, and nothing in JavaScript frees it. If
- * each large object got memory of its own, gigabytes of it would wait for the next collection.
+ * **Problem.** V8 does not count shared memory as a reason to collect, and JavaScript cannot free it. If each
+ * large object got memory of its own, gigabytes would wait for the next collection.
  *
- * **Moving parts.** Whoever needs memory has a `ReusedMemory`, which keeps what was given back for the next
- * one that asks. Small pieces are kept by their length, which is a power of two. Large ones are growable:
- * they reserve address space for the largest object, and only what was written to is memory. So a larger
- * object grows what a smaller one had, and nothing is left over.
+ * **Moving parts.** Each owner has a `ReusedMemory`, which keeps freed pieces for the next request. Small
+ * pieces are kept by their length, which is a power of two. Large ones are growable: they reserve address
+ * space for the largest object, and only what was written to is memory. So a larger object grows the piece of
+ * a smaller one, and nothing is left over.
  *
  * **Invariants.** It holds as many pieces as were in use at once, and each is at most as large as the largest
- * object that it served. What an owner leaves behind at its end is kept weakly: another owner may have it,
- * until the collector does.
+ * object that it served. Pieces that an owner leaves behind at its end are held weakly: another owner may
+ * take them until the collector does.
  */
 import { constants } from 'node:buffer';
 import { invariant } from '@tiered/core/internal';
@@ -28,21 +28,21 @@ const RESERVED = Math.min(2 ** 32, constants.MAX_LENGTH);
 
 const LEAST = 64;
 
-/** What owners that have ended did not need any more. */
+/** Memory that its owners no longer need. */
 let left: WeakRef<SharedArrayBuffer>[] = [];
 
-/** Offers memory that nobody writes to any more to whoever asks next, until the collector takes it. */
+/** Offers memory that is no longer written to for the next request, until the collector takes it. */
 export function leave(memories: readonly SharedArrayBuffer[]): void {
   const isThere = (ref: WeakRef<SharedArrayBuffer>) => ref.deref() !== undefined;
   left = [...left.filter(isThere), ...memories.map((memory) => new WeakRef(memory))];
 }
 
-/** Returns memory of exactly so many bytes, which somebody may have left. What is in it is not said. */
+/** Returns memory of exactly this many bytes, possibly left by an earlier owner. Its content is undefined. */
 export function sharedMemory(bytes: number): SharedArrayBuffer {
   return adopt((memory) => !memory.growable && memory.byteLength === bytes) ?? new SharedArrayBuffer(bytes);
 }
 
-/** Memory of one owner, for pieces of any size. What is in a piece at first is not said. */
+/** Memory of one owner, for pieces of any size. The initial content of a piece is undefined. */
 export class ReusedMemory {
   readonly #free = new Map<number, SharedArrayBuffer[]>();
   #calls = 0;
@@ -66,7 +66,8 @@ export class ReusedMemory {
 
   /**
    * Lends memory to a call, and takes it back when the call succeeds. After a failure the collector gets it,
-   * as whatever failed may go on writing. With the last call under way, what is free is left to others.
+   * because the failed call may go on writing. When the last call in flight ends, free memory is left to
+   * others.
    * @throws RangeError if there is no such memory; as the call does.
    */
   async lend<T>(bytes: number, call: (memory: Uint8Array) => Promise<T>): Promise<T> {
@@ -82,7 +83,7 @@ export class ReusedMemory {
     }
   }
 
-  /** Its owner has no use for what is free at the moment: others may have it. */
+  /** Leaves free memory to others, because the owner has no use for it at the moment. */
   rest(): void {
     for (const free of this.#free.values()) leave(free.splice(0));
   }

@@ -11,8 +11,8 @@ export class Room {
   readonly #memory: MemoryPort;
   readonly #waiters: Waiters;
   /**
-   * The most samples that may be there for consumers, PRISMA's N. As many more as there are producers may be
-   * on their way: being read, or held until there is room.
+   * Most samples that may be ready for consumers, PRISMA's N. As many more as there are producers may be on
+   * their way: being read, or held until there is room.
    */
   mostSamples = Infinity;
   producers = Infinity;

@@ -17,12 +17,12 @@ import type { Skips } from './skips.js';
 import { Waiters } from './waiters.js';
 import { Window } from './window.js';
 
-/** What a queue is made of. */
+/** Dependencies of a queue. */
 export interface QueueParts {
   readonly origin: SampleSource | RequestOrigin;
-  /** Makes the feed of its sequence, which calls back when a request has come. */
+  /** Makes the feed of its sequence, which calls back when a request has arrived. */
   readonly requests: (onReady: () => void) => RequestFeed;
-  /** Where to begin. */
+  /** The position to begin at. */
   readonly start: StartPosition;
   readonly lending: Lending;
   readonly skips: Skips;
@@ -30,7 +30,7 @@ export interface QueueParts {
   readonly ports: QueuePorts;
 }
 
-/** What became of samples so far. `PrefetcherStats` explains each count. */
+/** Counts of samples so far. `PrefetcherStats` explains each of them. */
 export type QueueCounts = Readonly<Record<'samples' | 'bytes' | 'repeated' | 'bypassed' | 'dropped', number>>;
 
 const NOTHING_TAKEN: Taken = Object.freeze({ samples: 0, bytes: 0, epoch: 0 });
@@ -38,30 +38,30 @@ const NOTHING_TAKEN: Taken = Object.freeze({ samples: 0, bytes: 0, epoch: 0 });
 /**
  * The samples of one sequence between their admission and their release.
  *
- * **Problem.** Samples come in order, from reads that end in any order, into memory that is bounded;
- * consumers take the next ones, or ask for objects by name, and give memory back whenever they like. None of
- * that may end in a deadlock.
+ * **Problem.** Samples are delivered in order, but their reads end in any order, and memory is bounded.
+ * Consumers take the next samples, or ask for objects by name, and release memory whenever they like. None of
+ * this may deadlock.
  *
  * **Moving parts.** The *look-ahead* knows the next access and its size. *Admission* gives it memory,
- * strictly in order. The *window* holds what was admitted and not taken, in order. *Delivery* gives consumers
- * the samples at its head, or lets them wait; consumers may also pick an entry by its key. *Lent* samples
- * have left the window and hold their memory until they are released. A queue does nothing by itself. Its
- * owner calls `admit` and `read` when a producer is free; the *ports* tell the owner when that may be worth
- * it.
+ * strictly in order. The *window* holds the entries that were admitted and not taken, in order. *Delivery*
+ * gives consumers the samples at its head, or lets them wait; consumers may also pick an entry by its key.
+ * *Lent* samples have left the window and hold their memory until they are released. A queue does nothing by
+ * itself. Its owner calls `admit` and `read` when a producer is free; the *ports* tell the owner when that
+ * may be worth it.
  *
- * **Invariants.** What is admitted precedes, in the sequence, all that is not (PRISMA's ordered admission). A
- * sample in the window is being read, or there, so a consumer that wants it gets it whatever else happens. If
- * a consumer waits for the next sample while the window is empty, that sample is admitted, if need be in
- * memory of its own. So no limit leads to a deadlock, even when consumers hold all memory. Beyond its limit a
- * queue holds one such sample in the window, and what its consumers do not release. Memory is given back
- * exactly once.
+ * **Invariants.** Admitted samples precede, in the sequence, all that are not admitted (PRISMA's ordered
+ * admission). A sample in the window is being read or ready, so a consumer that wants it gets it whatever
+ * else happens. If a consumer waits for the next sample while the window is empty, that sample is admitted,
+ * if need be in memory of its own. So no limit leads to a deadlock, even when consumers hold all memory.
+ * Beyond its limit a queue holds one such sample in the window, and the samples that its consumers do not
+ * release. Memory is freed exactly once.
  */
 export class SampleQueue {
   readonly waiters: Waiters;
-  /** What consumers hold. */
+  /** Samples that consumers hold. */
   readonly lender: Lender;
   readonly room: Room;
-  /** What keys are read from; undefined where there are none. */
+  /** The source of keys; undefined if there are no keys. */
   readonly #source: SampleSource | undefined;
   readonly #ports: QueuePorts;
   readonly #skips: Skips;
@@ -73,7 +73,7 @@ export class SampleQueue {
   readonly #named: NamedReads;
   readonly #reads = new Set<Promise<void>>();
   readonly #counts = { samples: 0, bytes: 0, bypassed: 0, dropped: 0 };
-  /** The error that ended it, and where it stood then. */
+  /** The error that ended it, and its position then. */
   #failure: { readonly error: unknown; readonly position: SequencePosition } | undefined;
 
   constructor({ origin, requests, start, lending, skips, clock, ports }: QueueParts) {
@@ -126,7 +126,7 @@ export class SampleQueue {
     return this.#ahead.ended;
   }
 
-  /** Whether the next sample had no room when it was last looked at. */
+  /** Whether the next sample had no room at the last attempt. */
   get isFull(): boolean {
     return this.#admission.isFull;
   }
@@ -136,27 +136,29 @@ export class SampleQueue {
     return this.#window.count === 0 && this.waiters.first() !== undefined;
   }
 
-  /** Reads under way. */
+  /** Reads in flight. */
   get reading(): number {
     return this.#window.count - this.#window.settled;
   }
 
-  /** Samples that are there for their consumers. */
+  /** Samples that are ready for consumers. */
   get readySamples(): number {
     return this.#window.settled;
   }
 
-  /** The first access that nobody has taken; undefined at the end, and while the sequence has not told it. */
+  /**
+   * The first access that is not taken; undefined at the end, and while the sequence has not produced it yet.
+   */
   get next(): Access | undefined {
     return this.#delivery.next;
   }
 
-  /** Bytes of the object that comes next, if that is known. */
+  /** Size of the next object in bytes, if known. */
   get upcomingBytes(): number | undefined {
     return this.#admission.upcomingBytes;
   }
 
-  /** A snapshot of what was counted so far. */
+  /** A snapshot of the counts so far. */
   get counts(): QueueCounts {
     return { ...this.#counts, repeated: this.#admission.repeated };
   }
@@ -164,12 +166,12 @@ export class SampleQueue {
   /** Admits the next samples, as many as a producer reads at once and as there is room for. */
   admit(limits: BatchLimits): Entry[] {
     const batch = this.#admission.admit(limits);
-    // Those who wait are to know that nothing more comes.
+    // Waiting consumers need to know that nothing more comes.
     if (this.ended) this.#delivery.serve();
     return batch;
   }
 
-  /** Reads what was admitted. Never rejects. */
+  /** Reads admitted entries. Never rejects. */
   read(batch: readonly Entry[]): Promise<void> {
     const reading = readEntries(this.#source, batch, this.#stop.signal).finally(() =>
       this.#reads.delete(reading),
@@ -178,12 +180,15 @@ export class SampleQueue {
     return reading;
   }
 
-  /** @param epoch The one that they must be of: none at its end. Default: that of the first. */
+  /**
+   * @param epoch The epoch that the samples must belong to; at its end there are none. Default: that of the
+   * first.
+   */
   take(most: number, signal: AbortSignal | undefined, epoch?: number): Promise<readonly Sample[]> {
     return this.#delivery.take(most, signal, epoch);
   }
 
-  /** The next sample, if it is there and nobody waits for it. As `take` otherwise. */
+  /** Takes the next sample as `take` does, but only if it is ready and no consumer waits for it. */
   takeNow(epoch: number | undefined): Sample | undefined {
     return this.#delivery.takeNow(epoch);
   }
@@ -193,7 +198,9 @@ export class SampleQueue {
     return this.#named.readInto(key, target, options);
   }
 
-  /** The first access that is not taken, those behind it that are, and what ran ahead. */
+  /**
+   * The first access that is not taken, the taken ones after it, and the reads by name ahead of the sequence.
+   */
   position(): SequencePosition {
     if (this.#failure !== undefined) return this.#failure.position;
     const { next } = this;
@@ -201,7 +208,7 @@ export class SampleQueue {
     return { next, taken: [...taken, ...this.#ahead.taken], early: this.#ahead.early };
   }
 
-  /** Ends it with this error for all who wait and come; reads that are under way are aborted. */
+  /** Ends the queue: waiting and later calls fail with this error, and reads in flight are aborted. */
   end(error: unknown): void {
     if (this.#failure !== undefined) return;
     this.#failure = { error, position: this.position() };
@@ -210,7 +217,7 @@ export class SampleQueue {
     this.#stop.abort(error);
     void this.#named.end(error as Error);
     for (const entry of this.#window.entries()) {
-      // The memory of one that is being read is written to until the read has ended.
+      // The memory of an entry that is being read is written to until the read has ended.
       if (entry.isHeld) entry.fail(error);
       else if (entry.state === 'ready' || entry.state === 'failed') this.#window.remove(entry).free();
     }
@@ -218,7 +225,7 @@ export class SampleQueue {
     this.#ports.work.ended();
   }
 
-  /** Ends it, takes lent samples back, and resolves when nothing is being read. */
+  /** Ends the queue, takes lent samples back, and resolves when nothing is being read. */
   async close(error: unknown): Promise<void> {
     this.end(error);
     this.lender.releaseAll();
@@ -226,7 +233,7 @@ export class SampleQueue {
     while (this.#reads.size > 0) await Promise.all(this.#reads);
   }
 
-  /** Tells those who wait of an end that somebody else's call has found. */
+  /** Tells waiting consumers of an end that another call has found. */
   tellEnd(): void {
     if (this.ended && this.isUrgent) this.#delivery.serve();
   }
@@ -261,7 +268,7 @@ export class SampleQueue {
         work.available();
       },
       onGivenBack: (entry, failure) => {
-        // In place of the read by name, so that it waits for no producer.
+        // It replaces the read by name, so it waits for no producer.
         if (failure === undefined) void this.read([entry]).then(() => work.available());
         else this.#admission.fail(entry, failure.error);
       },
@@ -275,9 +282,9 @@ export class SampleQueue {
   }
 
   /**
-   * Consumers that ask by name may leave objects out, which would fill the window for good. If it is full,
-   * and more of what came after its head was taken than is left in it, the head is given up; unless somebody
-   * takes in order as well.
+   * Consumers that ask by name may leave objects out, which would fill the window for good. If the window is
+   * full, and more entries after its head were taken than are left in it, the head is dropped, unless a
+   * consumer takes in order as well.
    */
   #dropStale(): void {
     const head = this.#window.head();
@@ -289,7 +296,7 @@ export class SampleQueue {
     this.#ports.work.available();
   }
 
-  /** One that failed ends the sequence where it stands, unless it is left out. */
+  /** A failed entry ends the sequence at its place, unless it is skipped. */
   #mayGo(head: Entry): boolean {
     if (head.state !== 'failed') return head.state === 'ready';
     return this.#skips.areAllowed && !this.#skips.isTelling && !this.#admission.isBroken(head);

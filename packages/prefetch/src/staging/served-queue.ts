@@ -6,7 +6,7 @@ import { BatchSize } from './batch-size.js';
 import type { QueueMemory } from './queue-memory.js';
 import type { SampleQueue } from './sample-queue.js';
 
-/** What a served queue is made of. */
+/** Dependencies of a served queue. */
 export interface ServedQueueParts {
   readonly origin: RequestOrigin;
   readonly queue: SampleQueue;
@@ -15,7 +15,7 @@ export interface ServedQueueParts {
   readonly weight: number;
 }
 
-/** A queue, with what its producers keep of it. */
+/** A queue, with the state that producers keep for it. */
 export class ServedQueue {
   readonly queue: SampleQueue;
   readonly memory: QueueMemory;
@@ -23,7 +23,7 @@ export class ServedQueue {
   /** The weight of its share of the memory, relative to other queues. */
   readonly weight: number;
   readonly size = new BatchSize();
-  /** Producers that are of use for its source. */
+  /** Producers that are useful for its source. */
   readonly mostProducers: number;
   /** Whether its source reads many objects at once. */
   readonly readsBatches: boolean;
@@ -43,7 +43,7 @@ export class ServedQueue {
     this.placeOf = placesOf(origin);
   }
 
-  /** Whether other reads have to end, or not to begin, so that it tries a batch alone. */
+  /** Whether other reads must end, and none may begin, so that it tries a batch alone. */
   get isAlone(): boolean {
     return this.size.isAlone(this);
   }

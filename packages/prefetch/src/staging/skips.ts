@@ -6,7 +6,7 @@ export interface SkippedSample extends Access {
   readonly error: unknown;
 }
 
-/** What to do about samples that cannot be read. */
+/** Rules for samples that cannot be read. */
 export interface SkipRules {
   readonly onError: 'throw' | 'skip';
   readonly maxSkipped: number;

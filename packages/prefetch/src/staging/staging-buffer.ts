@@ -9,29 +9,29 @@ import { assertReservable } from './queue-memory.js';
 /** Options of `StagingBuffer`. */
 export interface StagingBufferOptions {
   /**
-   * Bytes of samples that are being read, wait, or are held by consumers. Tuning stays within this budget. It
-   * is address space only until it is used. A sample larger than its queue's share is read when it is alone.
+   * Budget in bytes for samples that are being read, waiting, or held by consumers. Tuning stays within it.
+   * The memory is only address space until it is used. A sample larger than its queue's share is read alone.
    * Consumers that hold all of the memory still get the next sample, in memory beyond the budget, which is
-   * kept for the next that needs it. So a process with larger objects takes `memory` and the largest of them.
-   * A prefetcher made while others hold all of it reads ahead as they give memory back.
+   * kept for the next sample that needs it. So a process with larger objects takes `memory` plus the largest
+   * of them. A prefetcher made while others hold all of the memory reads ahead as they release it.
    * Default: 256 MiB.
    */
   readonly memory?: ByteSize | undefined;
   /** A fixed number of producers. Default: the autotuner chooses. */
   readonly producers?: number | undefined;
   /**
-   * The most reads under way at the same time: the budget of requests to the source. There are never more
-   * producers than this. Producers read small objects in batches, from storage as fast as memory, only as far
-   * as all of their reads together stay within it. A source whose first reads of small objects wait gets all
-   * of these requests at once, for a moment; so set what it can bear, also beside its other load. Default:
-   * `producers`; if those are tuned, 64.
+   * Most reads in flight at the same time: the request budget of the source. There are never more producers
+   * than this. Producers may read small objects in batches from storage as fast as memory, but all of their
+   * reads together stay within the budget. If the first reads of small objects wait for the source, it
+   * briefly gets all of these requests at once. So set a number that it can bear on top of its other load.
+   * Default: `producers`, or 64 if those are tuned.
    */
   readonly concurrency?: number | undefined;
   /** Other settings that are not tuned. Default: none. */
   readonly fixed?: FixedTuning | undefined;
   /**
-   * Chooses the settings that are not fixed; `false` tunes nothing. Default: `adaptiveAutotuner()`, which
-   * tunes memory only if `producers` is given.
+   * Chooses the settings that are not fixed; `false` tunes nothing. Default: `adaptiveAutotuner()`. If
+   * `producers` is given, it tunes only memory.
    */
   readonly autotuner?: Autotuner | false | undefined;
   /**
@@ -39,7 +39,7 @@ export interface StagingBufferOptions {
    * thesis. Default: none.
    */
   readonly debug?: ((line: string) => void) | undefined;
-  /** Default: the clock of the machine. */
+  /** Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface StagingBufferOptions {
 export interface FixedTuning {
   /** Memory in use, at most the `memory` of the buffer. */
   readonly memory?: ByteSize | undefined;
-  /** PRISMA's N: samples that may be there for consumers. */
+  /** PRISMA's N: samples that may be ready for consumers. */
   readonly samples?: number | undefined;
 }
 
@@ -55,7 +55,7 @@ export interface FixedTuning {
 export interface StagingBufferEvents {
   /** The autotuner has made a decision, even if only to change nothing. */
   tuned: (event: TuningEvent) => void;
-  /** Nothing reads into it any more: all prefetchers have ended. A next one may come. */
+  /** All prefetchers have ended, so nothing reads into the buffer. Another one may follow. */
   rested: () => void;
 }
 
@@ -64,16 +64,16 @@ export interface StagingBufferEvents {
  * PRISMA's in-memory buffer and thread pool (Cluster'21, section III), in bytes.
  *
  * Each prefetcher has a queue with its share of the memory, by priority. A producer serves the queue whose
- * consumer waits, otherwise the queue that has the least of its share. The autotuner says when it wants to be
- * shown what happened; it is shown on the next read or call of a consumer. There is no timer, and nothing
- * runs while nothing is read.
+ * consumer waits, otherwise the queue that holds the least of its share. The autotuner says when it wants the
+ * next observation, and gets it with the next read or consumer call. There is no timer, and nothing runs
+ * while nothing is read.
  */
 export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
-  /** Bytes, the budget. */
+  /** The memory budget in bytes. */
   readonly memoryBytes: number;
   readonly #producers: Producers;
 
-  /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for invalid options. */
   constructor(options: StagingBufferOptions = {}) {
     super();
     const {
@@ -102,8 +102,9 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
   }
 
   /**
-   * Bounds what the buffer uses from now on, within its budgets: for those who share out memory and requests
-   * between jobs. What is held already stays until consumers have had it. A call replaces the last one.
+   * Bounds what the buffer uses from now on, within its budgets. For callers that divide memory and requests
+   * between jobs. Samples already held stay until consumers are done with them. A call replaces the previous
+   * bounds.
    * @param bounds `memory` in bytes and `concurrency` in requests at a time, at least 1. Default: the budgets
    * of the buffer.
    * @throws TieredError `TIERED_CONFIG_INVALID` for other numbers.
@@ -113,13 +114,13 @@ export class StagingBuffer extends SafeEmitter<StagingBufferEvents> {
     this.#producers.bound({ memoryBytes: memory ?? Infinity, producers: concurrency ?? Infinity });
   }
 
-  /** The settings now in force. */
+  /** The current settings. */
   get tuning(): Tuning {
     return this.#producers.tuning;
   }
 
   /**
-   * Returns what was measured since the buffer was made, and a verdict on what limits this loader. Cheap
+   * Returns the measurements since the buffer was made, and a verdict on what limits this loader. Cheap
    * enough to call every second.
    */
   profile(): Profile {

@@ -8,14 +8,14 @@ import type {
   TuningObservation,
 } from '../autotuner/autotuner.js';
 
-/** What a tuner works with. */
+/** Dependencies of a tuner. */
 export interface TunerParts {
   /** Undefined to change nothing. */
   readonly autotuner: Autotuner | undefined;
   readonly fixed: Partial<Tuning>;
   readonly limits: Pick<TuningLimits, 'producers' | 'memoryBytes'>;
   readonly clock: Clock;
-  /** Told when the tuning may be another one. */
+  /** Called when the tuning may have changed. */
   readonly onTuned: (event: TuningEvent) => void;
 }
 
@@ -23,12 +23,12 @@ export interface TunerParts {
 const DECISIONS_KEPT = 256;
 
 /**
- * Reads at a time where nothing is tuned and nothing was given: what PRISMA's autotuner ends at (Cluster'21,
- * section V).
+ * Producers if nothing is tuned and no number is given: the number that PRISMA's autotuner ends at
+ * (Cluster'21, section V).
  */
 const UNTUNED_PRODUCERS = 4;
 
-/** Asks an autotuner when it wants to be asked, and keeps what it decides within the limits. */
+/** Asks an autotuner when a decision is due, and keeps its decisions within the limits. */
 export class Tuner {
   readonly #parts: TunerParts;
   readonly #start: number;
@@ -50,7 +50,7 @@ export class Tuner {
     };
   }
 
-  /** The settings now in force. */
+  /** The current settings. */
   get tuning(): Tuning {
     const { producers, memoryBytes, samples } = this.#tuning;
     return {
@@ -60,7 +60,7 @@ export class Tuner {
     };
   }
 
-  /** The settings stay within these bounds from now on, also those that are fixed. */
+  /** Keeps all settings within these bounds from now on, including the fixed ones. */
   bound(bounds: TunerParts['limits']): void {
     this.#bounds = bounds;
   }
@@ -74,7 +74,7 @@ export class Tuner {
     return this.#hasBegun;
   }
 
-  /** Whether the autotuner is to be shown what happened. */
+  /** Whether an observation is due. */
   get isDue(): boolean {
     const { autotuner, clock } = this.#parts;
     return autotuner !== undefined && clock.now() >= this.#lookAt;

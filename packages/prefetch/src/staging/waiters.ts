@@ -3,16 +3,16 @@ import { onAbort } from '@tiered/core/internal';
 import Denque from 'denque';
 import type { Sample } from '../sample.js';
 
-/** A consumer that came before its sample was there. */
+/** A consumer that asked before its sample was ready. */
 export interface Waiter {
   readonly most: number;
-  /** The epoch that its samples must be of, if it matters. */
+  /** The epoch that its samples must belong to, if it matters. */
   readonly epoch: number | undefined;
   readonly resolve: (samples: readonly Sample[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Consumers that wait, in the order in which they came, and how long consumers have waited. */
+/** Waiting consumers, in order of arrival, and how long consumers have waited. */
 export class Waiters {
   readonly #clock: Clock;
   readonly #onChange: (waiting: number) => void;
@@ -28,12 +28,15 @@ export class Waiters {
     this.#onChange = onChange;
   }
 
-  /** Consumers that wait. One that is just being served has what it waited for. */
+  /** Waiting consumers, without the one that is being served. */
   get count(): number {
     return this.#isServing ? this.#waiting - 1 : this.#waiting;
   }
 
-  /** Waits until this consumer is first and is served, or all are rejected. An abort leaves the queue. */
+  /**
+   * Waits until this consumer is first and is served, or all are rejected. An aborted consumer leaves the
+   * queue.
+   */
   wait(wanted: Pick<Waiter, 'most' | 'epoch'>, signal: AbortSignal | undefined): Promise<readonly Sample[]> {
     return new Promise((resolve, reject) => {
       const ended = this.#begin();
@@ -73,11 +76,10 @@ export class Waiters {
   }
 
   /**
-   * Gives each consumer that waits what there is for it, one after the other, until there is nothing for the
-   * next. `collect` may lead back here. The consumer being served must not be served again then: it would get
-   * an end in place of its sample.
-   * @param collect Returns undefined if nothing is there. If it throws, the consumer that waits gets the
-   * error.
+   * Serves waiting consumers one after the other, until there is nothing for the next. `collect` may re-enter
+   * this method. The consumer being served must not be served again then: it would get an end instead of its
+   * sample.
+   * @param collect Returns undefined if nothing is ready. If it throws, the waiting consumer gets the error.
    */
   serve(collect: (waiter: Waiter) => readonly Sample[] | undefined): void {
     if (this.#isServing) return;
@@ -97,7 +99,7 @@ export class Waiters {
     }
   }
 
-  /** The consumer that has waited longest; undefined if nobody waits for the next sample. */
+  /** The consumer that has waited longest; undefined if none waits for the next sample. */
   first(): Waiter | undefined {
     while (this.#queue.peekFront()?.isGone === true) this.#queue.shift();
     return this.#queue.peekFront();
@@ -109,7 +111,7 @@ export class Waiters {
     for (const waiter of waiting) if (!waiter.isGone) waiter.reject(error);
   }
 
-  /** Another consumer waits; returns what to call when it does not any more. */
+  /** Counts one more waiting consumer. Returns a function to call when it no longer waits. */
   #begin(): () => void {
     const start = this.#clock.now();
     this.#change(1);

@@ -7,17 +7,17 @@ import type { Entry } from './entry.js';
 /** A place in the order of the sequence: an entry, or a request that needs none any more. */
 type Placed = Entry | { readonly state: 'gone'; readonly request: SampleRequest };
 
-/** Entries that were admitted and not taken, in the order of the sequence and by what they read. */
+/** Entries that were admitted and not taken, in the order of the sequence and by identity. */
 export class Window {
   /** Not a linked list: its removed nodes would keep those behind them from the garbage collector. */
   readonly #entries = new Denque<Placed>();
-  /** Of a request that is in it more than once, in order. */
+  /** Entries by identity. Those of the same identity are in order. */
   readonly #byIdentity = new Map<string | SampleRequest, Entry[]>();
   #count = 0;
-  /** Entries of it that are there, or have failed. */
+  /** Entries that are ready or have failed. */
   settled = 0;
 
-  /** Entries that are being read, or there. */
+  /** Entries that are being read, are ready or have failed. */
   get count(): number {
     return this.#count;
   }
@@ -39,7 +39,7 @@ export class Window {
     this.#entries.push({ state: 'gone', request });
   }
 
-  /** The first that is still in it. */
+  /** The first entry that is still in the window. */
   head(): Entry | undefined {
     for (;;) {
       const first = this.#entries.peekFront();
@@ -53,7 +53,7 @@ export class Window {
     return this.#byIdentity.get(identity)?.find(({ isHeld }) => !isHeld);
   }
 
-  /** Takes out an entry that has settled, wherever it stands. The caller gives back its memory. */
+  /** Removes an entry that has settled, at any position. The caller frees its memory. */
   remove(entry: Entry): Block {
     const identity = identityOf(entry.request);
     const same = this.#byIdentity.get(identity);
@@ -64,12 +64,12 @@ export class Window {
     return entry.leave();
   }
 
-  /** Those that are still in it. */
+  /** The entries that are still in the window. */
   *entries(): IterableIterator<Entry> {
     for (const entry of this.#entries.toArray()) if (entry.state !== 'gone') yield entry;
   }
 
-  /** Accesses behind the first entry that is still in it, that are not in it themselves. */
+  /** Accesses after the first remaining entry that are no longer in the window themselves. */
   gone(): Access[] {
     this.head();
     return this.#entries

@@ -1,8 +1,8 @@
 /**
  * The autotuner that a prefetcher uses unless it is given another.
  *
- * The problem. A read takes 50 us or 50 ms, alone or among others. Nobody knows in advance how many at a time
- * are worth it, and too many harm others who share the source. What is best changes during a run: the second
+ * The problem. A read takes 50 us or 50 ms, alone or among others. The right number at a time is not known in
+ * advance, and too many harm others that share the source. The best number changes during a run: the second
  * epoch comes from a tier, another dataset has objects of other sizes, the model is trained on a busier
  * machine. Measuring takes time, most of all at the beginning, when nothing is known.
  *
@@ -13,21 +13,21 @@
  * - `Curve` holds the throughput of each number of producers that was tried, and says which to try next. It
  *   ends at the fewest producers that are within a few percent of the best.
  * - `Opening` decides first, for small objects. Where the first reads wait for the source, it sets all
- *   producers to work at once to see how many there is use for. Climbing there would take longer.
+ *   producers to work at once to see how many are useful. Climbing there would take longer.
  * - `MemoryNeed` gives each number of producers room for two rounds of reads, or for eight where reads wait
  *   for the source. It doubles the room as long as producers stand still while consumers starve.
  * - `AdaptiveTuner`, below, drives them. While it *searches*, every window moves the search on. Once it has
  *   *settled*, windows are long, and are only compared with what was found. It searches again when the
- *   workload is another one, in long strides. It also checks from time to time, in short strides, because
- *   what was measured in a hurry can be wrong.
+ *   workload has changed, in long strides. It also checks from time to time, in short strides, because
+ *   hurried measurements can be wrong.
  *
  * The invariants:
- * - Nothing goes above the limits, and what is fixed stays as given, whatever is observed.
+ * - No setting goes above its limit, and fixed settings stay as given, whatever is observed.
  * - Settings change only after reads have ended, with two exceptions. A standstill, in which consumers starve
- *   and there is no room, is ended. And producers beyond those that there is use for are taken away.
+ *   and there is no room, is ended. And producers beyond the useful number are removed.
  * - The first window after a change does not count, because its reads began before the change.
- * - Producers are added only while consumers starve, and are taken away as soon as fewer will do. Only the
- *   opening may have too many for a moment, where reads wait for the source.
+ * - Producers are added only while consumers starve, and are removed as soon as fewer will do. Only the
+ *   opening may briefly have too many, if reads wait for the source.
  * - Searches that find nothing new become rarer. So the number of changes grows with the logarithm of time.
  */
 import { invariant } from '@tiered/core/internal';
@@ -41,7 +41,7 @@ import { Watch } from './watch.js';
 import { isLongEnough, missingMs, UNHURRIED_MS, WINDOW_MS, type Purpose } from './window-length.js';
 
 /**
- * Producers to begin with. For small objects: twice what PRISMA ends at, because coming down costs no
+ * Initial producers. For small objects: twice the number that PRISMA ends at, because coming down costs no
  * throughput. For large objects: one that reads, and one whose read begins. Fewer large objects fill a link,
  * and a search has fewer reads to learn from.
  */
@@ -61,23 +61,23 @@ const WARM_UP_ROUNDS = 1.5;
 /** Options of `adaptiveAutotuner`. */
 export interface AdaptiveAutotunerOptions {
   /**
-   * Producers to begin with, where something is known of the source, such as `initialProducersOf` a
-   * calibration of `@tiered/simulator`. It is a start, not a bound. Default: 8 for small objects, and 2 for
-   * objects of 512 KiB or more, or of unknown size. Where the 8 wait for the source, all producers that are
-   * allowed are tried next, to see how many there is use for.
+   * Initial producers, if something is known of the source, such as `initialProducersOf` a calibration of
+   * `@tiered/simulator`. A starting point, not a bound. Default: 8 for small objects, and 2 for objects of
+   * 512 KiB or more, or of unknown size. If the 8 wait for the source, all allowed producers are tried next,
+   * to see how many are useful.
    */
   readonly initialProducers?: number | undefined;
 }
 
 /**
- * Finds the fewest producers that give the most throughput, and memory for them, and goes on watching until
- * the run ends. On a source whose reads take 5 ms this takes a second or two, and nearly all of the
- * throughput is there from the first tenth of a second on. Memory is tuned in bytes: `samples` has no bound
+ * Finds the fewest producers that give the most throughput, and memory for them, and keeps watching until the
+ * run ends. On a source whose reads take 5 ms, the search takes a second or two, and nearly all of the
+ * throughput is reached after the first tenth of a second. Memory is tuned in bytes: `samples` is unbounded
  * unless it is fixed. The producers that it settles on give at least 95 % of the best throughput, unless the
  * source is too unsteady to tell.
  *
- * Cost: a few additions a decision. There is up to one decision a millisecond while the first reads end, then
- * about fifty a second while it searches, and four once it has settled.
+ * Cost: a few additions per decision. There is up to one decision a millisecond while the first reads end,
+ * then about fifty a second while it searches, and four once it has settled.
  * @throws TieredError `TIERED_CONFIG_INVALID` for less than one producer.
  */
 export function adaptiveAutotuner({ initialProducers }: AdaptiveAutotunerOptions = {}): Autotuner {
@@ -104,7 +104,7 @@ class AdaptiveTuner {
   #stride: Stride = LONG_STRIDE;
   /** Undefined once the opening is over. */
   #opening: Opening | undefined;
-  /** The most producers: by the limits, and by how many there is use for. */
+  /** Most producers, given the limits and how many are useful. */
   #most: number;
   #settled = false;
   #tuning: Tuning;
@@ -124,8 +124,8 @@ class AdaptiveTuner {
     this.#most = limits.producers;
     const isSmall = (limits.objectBytes ?? LARGE_BYTES) < LARGE_BYTES;
     this.#tuning = this.#allowed(initialProducers ?? (isSmall ? FIRST_PRODUCERS : FIRST_PRODUCERS_OF_LARGE));
-    // There is no opening if the user gave a number, and so knows something of the source. Nor is there one
-    // for large objects: a few of them fill memory, and keep a link busy for seconds.
+    // There is no opening if the user gave a number, and so knows something about the source. Nor is there
+    // one for large objects: a few of them fill memory, and keep a link busy for seconds.
     if (isSmall && initialProducers === undefined && limits.fixed.producers === undefined)
       this.#opening = new Opening();
   }

@@ -58,8 +58,8 @@ export class Point {
   }
 
   /**
-   * Whether more windows would tell hardly more. Where nobody starves two are enough: the windows are long,
-   * and there is no hurry.
+   * Whether more windows would add little. If no consumer starves, two are enough: the windows are long, and
+   * there is no hurry.
    */
   get complete(): boolean {
     if (!this.totals.starved) return this.windows >= WINDOWS_OF_SATISFIED;
@@ -68,7 +68,7 @@ export class Point {
   }
 
   /**
-   * The rate. As long as more windows could tell more, its standard error is subtracted. So in doubt there
+   * The rate. Its standard error is subtracted as long as more windows could add precision. So in doubt there
    * are more producers, since too few would cost throughput.
    */
   get surely(): number {
@@ -82,7 +82,7 @@ export class Point {
 
   /**
    * The producers that would be enough, as far as this point can tell. If consumers do not starve, these are
-   * the ones that read what consumers took.
+   * the producers that read the samples they took.
    */
   get needed(): number {
     const { starved, busy, takenShare } = this.totals;
@@ -123,7 +123,7 @@ export const SHORT_STRIDE: Stride = { up: 1.25, down: 0.875, obvious: Infinity }
 export class Curve {
   #points: Point[] = [];
 
-  /** Returns the point of this number of producers. Makes it if need be. */
+  /** Returns the point of this number of producers. Makes it if needed. */
   at(producers: number): Point {
     const known = this.#points.find((point) => point.producers === producers);
     if (known !== undefined) return known;
@@ -149,7 +149,7 @@ export class Curve {
     return this.#gain(top) >= WORTHWHILE ? this.#climb(top, most, stride) : this.#closeIn(stride);
   }
 
-  /** Whether this point is less than enough, whatever its noise. It need not be measured further then. */
+  /** Whether this point is less than enough, whatever its noise. It then needs no further measurement. */
   #clearlyLess(point: Point): boolean {
     return (
       point.windows >= WINDOWS_TO_TRUST && point.rate * (1 + 3 * point.standardError) < ENOUGH * this.#best
@@ -180,10 +180,7 @@ export class Curve {
     return { producers, settled: false, reason: `${gain}, trying ${producers}` };
   }
 
-  /**
-   * The part that was gained of what would be gained without any limit, compared with the next point clearly
-   * below.
-   */
+  /** The gain over the next point clearly below, as a part of the gain without any limit. */
   #gain(point: Point): number {
     if (!point.totals.starved) return 0;
     const below = this.#reference(point);
@@ -244,8 +241,8 @@ export class Curve {
 }
 
 /**
- * Whether the best may lie between the two. That can be where a source slows down with more reads, and the
- * search has leapt over the numbers at which it does.
+ * Whether the best may lie between the two. This can happen if a source slows down with more reads, and the
+ * search has skipped the numbers at which it does.
  */
 function isGap(good: Point, above: Point): boolean {
   return above.producers > 2 * good.producers && above.rate < DOUBTFUL * good.rate;

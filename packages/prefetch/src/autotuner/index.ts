@@ -1,5 +1,6 @@
 /**
- * How many producers read ahead, and how much memory they fill: the contract, and the autotuners there are.
+ * Autotuners, which choose how many producers read ahead and how much memory they fill: the contract, and the
+ * implementations.
  * @module
  */
 export { adaptiveAutotuner, type AdaptiveAutotunerOptions } from './adaptive.js';

@@ -2,8 +2,8 @@ import { configError } from '@tiered/core/internal';
 import type { Tuning, TuningLimits } from './autotuner.js';
 
 /**
- * Returns a tuning as the limits allow it: whole numbers of producers and bytes, at least 1 of everything,
- * nothing above its budget, and what is fixed as it is.
+ * Returns a tuning within the limits: whole numbers of producers and bytes, at least 1 of each, nothing above
+ * its budget, and fixed settings as they are.
  */
 export function withinLimits(wanted: Tuning, limits: TuningLimits): Tuning {
   const { producers, memoryBytes, samples } = { ...wanted, ...limits.fixed };
@@ -16,25 +16,22 @@ export function withinLimits(wanted: Tuning, limits: TuningLimits): Tuning {
 
 /**
  * For each read that a source makes at a time, another one waits for its turn, so that no thread of the
- * source stands still.
+ * source is idle.
  */
 const FOR_EACH_READ = 2;
 
-/** Returns how many producers there is use for where a source makes this many reads at a time. */
+/** Returns how many producers are useful if a source makes this many reads at a time. */
 export function producersFor(readsAtOnce = Infinity): number {
   return Math.max(1, FOR_EACH_READ * readsAtOnce);
 }
 
-/**
- * Returns the number, or the bound that it lies beyond. If the bounds contradict each other, the upper one
- * counts.
- */
+/** Clamps a number to the bounds. If the bounds contradict each other, the upper one counts. */
 export function between(low: number, value: number, high: number): number {
   return Math.min(Math.max(low, value), high);
 }
 
 /**
- * Refuses options that are not numbers of at least `least`.
+ * Rejects options that are not numbers of at least `least`.
  * @throws TieredError `TIERED_CONFIG_INVALID`.
  */
 export function assertOptions(options: Readonly<Record<string, number>>, least: number): void {

@@ -13,40 +13,35 @@ const LEAST_BYTES = 16 * 2 ** 20;
 const ROUNDS = 2;
 
 /**
- * The same for a source that is waited for. Samples are taken in order, so a read that takes many times as
- * long as others holds up all samples behind it. Little memory would gain nothing here, because no cache
- * keeps what such a source gives until it is taken.
+ * The same for a source that reads wait for. Samples are taken in order, so a read that takes many times as
+ * long as others holds up all samples behind it. Less memory would gain nothing here, because no cache keeps
+ * such samples until they are taken.
  */
 const ROUNDS_OF_WAITING = 8;
 
 const OUT_OF_TURN = 4;
 
-/**
- * Room is tried as the remedy if consumers starve for this part of the time, and producers stand still for
- * it.
- */
+/** More room is tried if consumers starve for this part of the time and producers are idle for it. */
 const OFTEN = 0.03;
 
-/** What leaves no doubt even in a short time. */
+/** Values that leave no doubt even in a short time. */
 const OBVIOUS = { starved: 0.5, idle: 0.1, ms: 40 };
 
 /**
- * How much memory goes with a number of producers. It should be small, so that what is read into a cache is
- * still there when it is taken. It should be large enough that consumers do not starve while producers stand
- * still.
+ * The memory that goes with a number of producers. It should be small, so that samples are still in the cache
+ * when they are taken. It should be large enough that consumers do not starve while producers are idle.
  */
 export class MemoryNeed {
   #boost = 1;
   #rounds = ROUNDS;
 
-  /** Tells that reads were seen to wait for the source. */
+  /** Notes that reads were seen to wait for the source. */
   expectWaiting(): void {
     this.#rounds = ROUNDS_OF_WAITING;
   }
 
   /**
-   * Returns the bytes for this many producers and objects of this mean size, which is 0 if it is not known.
-   * They are a power of two.
+   * Returns the bytes, a power of two, for this many producers and objects of this mean size (0 if unknown).
    */
   bytesFor(producers: number, objectBytes: number): number {
     const needed = (this.#rounds * producers + OUT_OF_TURN) * objectBytes;
@@ -54,8 +49,8 @@ export class MemoryNeed {
   }
 
   /**
-   * Judges all the time that this tuning was in force. If room was the limit, doubles `bytesFor` and returns
-   * the reason.
+   * Judges the whole time that this tuning was in force. If room was the limit, doubles `bytesFor` and
+   * returns the reason.
    */
   judge(totals: Totals, tuning: Tuning, limits: TuningLimits): string | undefined {
     const idle = idleShare(totals, tuning);
@@ -90,8 +85,8 @@ export class MemoryNeed {
 }
 
 /**
- * The part of their time in which producers stand still for lack of room. If only one of many waits, little
- * is lost.
+ * The part of their time in which producers are idle for lack of room. If only one of many waits, little is
+ * lost.
  */
 function idleShare(totals: Totals, tuning: Tuning): number {
   return Math.min(totals.fullShare, 1 - totals.busy / tuning.producers);

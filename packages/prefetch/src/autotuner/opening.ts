@@ -8,12 +8,12 @@ const WAITS_MS = 1;
 const STARVING = 0.7;
 
 /**
- * The factor by which the result is raised. What was measured in so short a time is uncertain, and too few
- * producers cost throughput.
+ * The factor by which the result is raised. So short a measurement is uncertain, and too few producers cost
+ * throughput.
  */
 const MARGIN = 2;
 
-/** If this part of the producers is of use, none is taken away. */
+/** If this part of the producers is useful, none is removed. */
 const MOST_OF_THEM = 0.75;
 
 /**
@@ -26,7 +26,7 @@ const COUNTED_MS = 20;
 /** Milliseconds between two looks. A read of a fast source takes less. */
 export const LOOK_MS = 1;
 
-/** What to do next. */
+/** The next move. */
 interface Move {
   /** The producers from now on. */
   readonly producers: number;
@@ -40,12 +40,12 @@ interface Move {
 
 /**
  * The first tenths of a second. A search that doubles takes as long as a short run, and each of its steps
- * would cost most of the throughput of a source that has to be waited for.
+ * would cost most of the throughput of a source that reads wait for.
  *
- * So if the first reads turn out to wait, all producers that are allowed read for a while. Nothing counts
- * until the time of one read has passed and their own reads begin to end. By Little's law, the reads that end
- * in the time of one read are as many as can be under way without a queue. That many producers stay, and some
- * more. If a link is full, or the source slows down with more reads, hardly more reads end than before.
+ * So if the first reads turn out to wait, all allowed producers read for a while. Nothing counts until the
+ * time of one read has passed and their own reads begin to end. By Little's law, the number of reads that end
+ * in the time of one read can be in flight without a queue. That many producers stay, and some more. If a
+ * link is full, or the source slows down with more reads, hardly more reads end than before.
  */
 export class Opening {
   /** Undefined until all producers were set to work. */
@@ -65,8 +65,8 @@ export class Opening {
 
   #leap(window: Totals, producers: number, most: number): Move {
     const { samples, taken, elapsedMs, busyMs, starvedShare } = window;
-    // At first every consumer waits. What it does after it was given something shows whether it waits for the
-    // source.
+    // At first every consumer waits. Only its waits after it was given something show whether it waits for
+    // the source.
     const isTaken = 2 * taken >= producers || samples >= 2 * producers;
     if (samples < producers || !isTaken)
       return {
@@ -74,7 +74,7 @@ export class Opening {
         reason: `of the first ${producers} reads ${samples} have ended`,
         nextInMs: LOOK_MS,
       };
-    // The fast reads end first, so the time of reads that are still under way is included.
+    // The fast reads end first, so the time of reads that are still in flight is included.
     const ms = busyMs / samples;
     const figures = `a read took ${ms.toFixed(2)} ms at first`;
     if (ms < WAITS_MS || starvedShare < STARVING || most <= producers)

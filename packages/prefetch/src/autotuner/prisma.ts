@@ -1,10 +1,10 @@
 /**
  * PRISMA's autotuner: Algorithm 1 of the thesis (section 4.2.5), line by line. It is here for comparison, and
- * for those who want what the paper describes.
+ * for users who want the algorithm of the paper.
  *
- * It watches how full the buffer of N samples is, each time a sample is put in or taken out. If the buffer is
- * full and stays so, tuning ends. If it is empty, or steady at any other level, a thread is added. If the
- * level swings, room is added. Nothing is ever reduced.
+ * It watches how full the buffer of N samples is, each time a sample is added or taken. If the buffer is full
+ * and stays so, tuning ends. If it is empty, or steady at any other level, a thread is added. If the level
+ * swings, room is added. Nothing is ever reduced.
  */
 import type { Autotuner, Tuning, TuningDecision, TuningLimits, TuningObservation } from './autotuner.js';
 import { assertOptions, withinLimits } from './limits.js';
@@ -40,7 +40,7 @@ const NO_RECORDS = { records: 0, sum: 0, sumOfSquares: 0 };
 /**
  * Tunes producers and samples as Algorithm 1 of the PRISMA thesis does. Memory is what the limits allow.
  *
- * What the thesis leaves open is decided as follows:
+ * Points that the thesis leaves open are decided as follows:
  * - N bounds what is stored, and each thread may read one more meanwhile, as in section 4.2.3. Unlike there,
  *   samples are given their memory in order before they are read. So a thread that is faster than those
  *   before it need not wait to store its sample.
@@ -48,9 +48,8 @@ const NO_RECORDS = { records: 0, sum: 0, sumOfSquares: 0 };
  * - Records are counted anew after each decision, even one that could change nothing.
  * - A parameter that is fixed or at its cap stays as it is, and the other one is not raised in its place. A
  *   step ends at the cap.
- * - Producers are also capped by how many there is use for at the time (`usableProducers`). Where the source
- *   makes few reads at a time, more producers would only wait for each other. Producers beyond this cap are
- *   kept.
+ * - Producers are also capped by how many are useful at the time (`usableProducers`). If the source makes few
+ *   reads at a time, more producers would only wait for each other. Producers beyond this cap are kept.
  * - Tuning also ends when both parameters are fixed or at their caps, because nothing can change then.
  *
  * @throws TieredError `TIERED_CONFIG_INVALID` for initial values, steps, `mostSamples` and `leastRecords`

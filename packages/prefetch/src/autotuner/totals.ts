@@ -4,9 +4,9 @@ import type { TuningObservation } from './autotuner.js';
 const SOMETIMES = 0.03;
 
 /**
- * Bytes that each read counts for beside its own, so that empty objects are work too. It is little, because a
- * link that is the limit passes the same bytes each second whatever the sizes of objects. If objects were
- * counted, its throughput would look unsteady.
+ * Bytes that each read counts for in addition to its own, so that empty objects are work too. It is little,
+ * because a link that is the limit passes the same bytes each second whatever the sizes of objects. If
+ * objects were counted, its throughput would look unsteady.
  */
 const OPERATION_BYTES = 64;
 
@@ -46,7 +46,7 @@ export class Totals {
 
   /**
    * Work per millisecond. If consumers starved, it is what was read. If they did not, it is at most what was
-   * taken, because reading into a buffer that nobody waits for is no gain.
+   * taken, because reading into a buffer without waiting consumers is no gain.
    */
   get rate(): number {
     const read = this.bytes + this.samples * OPERATION_BYTES;
@@ -54,17 +54,17 @@ export class Totals {
     return share(this.starved ? read : Math.min(read, taken), this.elapsedMs);
   }
 
-  /** What was taken, as a part of what was read; at most 1. It is less while memory is still being filled. */
+  /** The taken part of all that was read, at most 1. It is less while memory is still being filled. */
   get takenShare(): number {
     return this.samples > this.taken ? this.taken / this.samples : 1;
   }
 
-  /** Whether consumers waited for more than chance explains. */
+  /** Whether consumers waited for longer than chance explains. */
   get starved(): boolean {
     return this.starvedShare > SOMETIMES;
   }
 
-  /** Whether producers stood still for lack of room for more than chance explains. */
+  /** Whether producers were idle for lack of room for longer than chance explains. */
   get full(): boolean {
     return this.fullShare > SOMETIMES;
   }

@@ -21,11 +21,11 @@ const STARVING = 0.05;
 export interface Alarm {
   readonly reason: string;
   readonly stride: Stride;
-  /** Whether the workload is another one, of which nothing is known. */
+  /** Whether the workload has changed to one of which nothing is known. */
   readonly shifted: boolean;
 }
 
-/** Compares what a settled tuning gives with what it gave when it was found. */
+/** Compares the results of a settled tuning with those at the time it was found. */
 export class Watch {
   #found = new Point(1);
   #suspicions = 0;
@@ -35,7 +35,7 @@ export class Watch {
   #alarm: Alarm | undefined;
 
   /**
-   * Tells that a search has ended here. A search that only checked, or found what was known, makes the next
+   * Notes that a search has ended here. A search that only checked, or found what was known, makes the next
    * of its kind rarer.
    */
   settle(found: Point): void {
@@ -71,7 +71,7 @@ export class Watch {
   }
 
   /**
-   * Says how the workload is another one. Where nobody starves, rates and durations are the consumer's, and
+   * Says how the workload has changed. If no consumer starves, rates and durations are the consumer's, and
    * say nothing about it.
    */
   #shift(now: Totals): string | undefined {
@@ -86,7 +86,7 @@ export class Watch {
     return undefined;
   }
 
-  /** Says how the need has changed: consumers starve that did not, or they keep fewer producers busy. */
+  /** Says how the need has changed: consumers now starve, or they keep fewer producers busy. */
   #turn(now: Totals): string | undefined {
     const { totals: then, producers } = this.#found;
     if (now.starved)

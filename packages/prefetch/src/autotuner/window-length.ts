@@ -7,8 +7,8 @@ const ALWAYS = 0.9;
 export const WINDOW_MS = 20;
 
 /**
- * The length of a window in which nobody starves: there is no hurry, and consumers that take in large steps
- * need long windows.
+ * The length of a window in which no consumer starves: there is no hurry, and consumers that take in large
+ * steps need long windows.
  */
 export const UNHURRIED_MS = 1500;
 
@@ -47,12 +47,12 @@ export function missingMs(window: Totals, purpose: Purpose): number {
   if (samples === 0) return Math.max(WINDOW_MS, Math.min(atLeast, UNHURRIED_MS), elapsedMs);
   if (warmUpMs !== undefined) return Math.max(WINDOW_MS / 4, atLeast - elapsedMs);
   const reads = (readsWanted(purpose) - samples) * (elapsedMs / samples);
-  // Do not wait for all of it at once: the beginning of a window may look as if nobody starved.
+  // Do not wait for all of it at once: the beginning of a window may look as if no consumer starved.
   return Math.max(WINDOW_MS / 4, Math.min(atLeast - elapsedMs, elapsedMs), reads);
 }
 
 /**
- * If producers never stand still, or consumers always wait, any short time shows the rate of the source.
+ * If producers are never idle, or consumers always wait, any short time shows the rate of the source.
  * Otherwise the rate depends on where consumers are in their round of work, and a window has to hold several
  * rounds.
  */

@@ -3,7 +3,7 @@ import type { Tuning } from '../autotuner/autotuner.js';
 import type { Meter } from './meter.js';
 import type { PlaceReads } from './places.js';
 
-/** What was measured in a stretch of time. */
+/** Measurements over a span of time. */
 export interface Figures {
   readonly seconds: number;
   /** Samples and bytes that consumers took. */
@@ -21,31 +21,28 @@ export interface Figures {
   /** Mean number of producers at work. */
   readonly busyProducers: number;
   /**
-   * How often a producer found no room for the next sample, and for how long a producer stood still for that
+   * How often a producer found no room for the next sample, and for how long a producer was idle for that
    * reason.
    */
   readonly producerWaits: number;
   readonly producerWaitMs: number;
   /**
-   * How often a consumer came before its sample was there, and for how long consumers waited, summed over
+   * How often a consumer asked before its sample was ready, and for how long consumers waited, summed over
    * them.
    */
   readonly consumerWaits: number;
   readonly stallMs: number;
   /** The share of the time in which a consumer waited, 0 to 1. */
   readonly starved: number;
-  /** The share of all processors' time that the process used, 0 to 1. It includes what consumers compute. */
+  /** The share of all processors' time that the process used, 0 to 1. It includes the work of consumers. */
   readonly cpu: number;
-  /**
-   * What was read from each place: the source, then the tiers. Places that nothing was read from may be
-   * missing.
-   */
+  /** Reads from each place: the source, then the tiers. Places without reads may be missing. */
   readonly places: readonly PlaceReads[];
   readonly tuning: Tuning;
   readonly limits: Pick<Tuning, 'producers' | 'memoryBytes'> & {
     /**
-     * The most reads that the source really makes at a time, however many producers there are. `Infinity`
-     * where there is no such limit.
+     * Most reads that the source really makes at a time, however many producers there are. `Infinity` if
+     * there is no such limit.
      */
     readonly readsAtOnce: number;
   };
@@ -55,7 +52,7 @@ export interface Figures {
 export type Settings = Pick<Figures, 'tuning' | 'limits'>;
 
 /**
- * Makes figures of what was counted.
+ * Makes figures from the counts of a meter.
  * @param longer A meter that has counted for longer, to compare with.
  */
 export function figuresOf(meter: Meter, settings: Settings, longer = meter): Figures {

@@ -3,7 +3,7 @@ import type { Clock } from '@tiered/core';
 import type { Tuning, TuningObservation } from '../autotuner/autotuner.js';
 import { Places, type Place, type PlaceReads } from './places.js';
 
-/** Everything that was counted since the beginning. */
+/** All counts since the beginning. */
 interface MeterTotals {
   readonly ms: number;
   readonly readSamples: number;
@@ -13,8 +13,8 @@ interface MeterTotals {
   readonly takenSamples: number;
   readonly takenBytes: number;
   /**
-   * Milliseconds in which at least one consumer waited. Then how many consumers came before their sample, and
-   * for how long they waited, summed over them.
+   * Milliseconds in which at least one consumer waited. Then how many consumers asked before their sample was
+   * ready, and for how long they waited, summed over them.
    */
   readonly starvedMs: number;
   readonly consumerWaits: number;
@@ -31,7 +31,7 @@ interface MeterTotals {
 const US_A_MS = 1e3;
 const US_A_SECOND = 1e6;
 
-/** Counts what producers and consumers do, and how long they stand still. */
+/** Counts what producers and consumers do, and how long they are idle. */
 export class Meter {
   /** Microseconds that reads took. Each sample of a batch counts its share of the batch. */
   readonly durations: RecordableHistogram = createHistogram();
@@ -63,7 +63,8 @@ export class Meter {
   readonly #places: Places;
 
   /**
-   * @param before What has counted until now. Whoever is at work or waits there is counted here from now on.
+   * @param before The meter that has counted until now. Its active producers and waiting consumers are
+   * counted here from now on.
    */
   constructor(clock: Clock, before?: Meter) {
     this.#clock = clock;
@@ -79,7 +80,7 @@ export class Meter {
   }
 
   /**
-   * Returns what was read from each place: the source, then the tiers.
+   * Returns the reads from each place: the source, then the tiers.
    * @param longer A meter that has counted for longer. It fills in what this one has not seen.
    */
   places(longer: Meter = this): PlaceReads[] {
@@ -102,14 +103,14 @@ export class Meter {
     return { ms: this.#countedTo - this.#start, ...this.#totals };
   }
 
-  /** Tells that a producer has begun to read this many samples. */
+  /** Notes that a producer has begun to read this many samples. */
   began(place: Place, samples: number): void {
     this.#count();
     this.#busy += 1;
     this.#places.began(place, this.#countedTo, samples);
   }
 
-  /** Tells that a producer has read this many samples, in this many milliseconds. */
+  /** Notes that a producer has read this many samples, in this many milliseconds. */
   ended(place: Place, samples: number, bytes: number, ms: number): void {
     this.#count();
     this.#busy -= 1;
@@ -127,12 +128,12 @@ export class Meter {
     if (change > 0) this.#totals.consumerWaits += change;
   }
 
-  /** Tells that a producer found no room for the next sample. */
+  /** Notes that a producer found no room for the next sample. */
   refused(): void {
     this.#totals.fullTimes += 1;
   }
 
-  /** Whether a producer is free and has no room for what it would read. */
+  /** Whether a producer is free but has no room for its next read. */
   set full(isFull: boolean) {
     if (isFull === this.#isFull) return;
     this.#count();
@@ -151,7 +152,7 @@ export class Meter {
     this.#totals.usageSumOfSquares += percent * percent;
   }
 
-  /** Returns what happened since the last call. */
+  /** Returns the observation since the last call. */
   observe(tuning: Tuning, usableProducers: number): TuningObservation {
     const before = this.#observed;
     const now = this.totals();

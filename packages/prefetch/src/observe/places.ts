@@ -6,7 +6,7 @@ export type Place = number;
 
 const SOURCE: Place = 0;
 
-/** What was read from one place. */
+/** Reads from one place. */
 export interface PlaceReads {
   /** The tier. Undefined for the source. */
   readonly level: number | undefined;
@@ -14,12 +14,12 @@ export interface PlaceReads {
   readonly bytes: number;
   /** Milliseconds that producers spent on these reads, summed over them. */
   readonly producerMs: number;
-  /** Mean milliseconds that the read of a sample took, and mean number of samples under way. */
+  /** Mean milliseconds that the read of a sample took, and mean number of samples in flight. */
   readonly readMs: number;
   readonly underWay: number;
   /**
-   * What more reads at a time give. Throughput rises with this power of their number: 1 if in proportion, 0
-   * if not at all. Undefined if too little was seen of other numbers.
+   * The effect of more reads at a time. Throughput rises with this power of their number: 1 if in proportion,
+   * 0 if not at all. Undefined if too few reads were seen at other numbers.
    */
   readonly scaling: number | undefined;
 }
@@ -30,8 +30,8 @@ export function slower(one: Place, other: Place): Place {
 }
 
 /**
- * Returns a function that says from where a request is going to be read. It answers the source if the request
- * does not tell.
+ * Returns a function that says from where a request will be read. It answers the source if the request does
+ * not tell.
  */
 export function placesOf(origin: RequestOrigin): (request: SampleRequest) => Place {
   const tiers = origin.stats?.().tiers.length ?? 0;
@@ -49,7 +49,7 @@ interface Counted {
   readonly scaling: Scaling;
 }
 
-/** Counts what was read from each place. */
+/** Counts reads by place. */
 export class Places {
   readonly #places: Counted[] = [];
   readonly #start: number;
@@ -58,7 +58,7 @@ export class Places {
     this.#start = now;
   }
 
-  /** Returns an empty count that begins now, with the reads that are under way. */
+  /** Returns an empty count that begins now, with the reads that are in flight. */
   next(now: number): Places {
     const next = new Places(now);
     for (const { scaling } of this.#places) next.#add(new Scaling(now, scaling.underWay));
@@ -78,7 +78,7 @@ export class Places {
     at.sampleMs += samples * ms;
   }
 
-  /** @param longer What was counted in a longer time. */
+  /** @param longer The counts of a longer time. */
   reads(now: number, longer: Places = this): PlaceReads[] {
     const elapsedMs = now - this.#start;
     return this.#places.map(({ samples, bytes, producerMs, sampleMs, scaling }, place) => ({

@@ -9,8 +9,8 @@ import { verdictOf, type Verdict } from './verdict.js';
 const EPOCHS_KEPT = 32;
 
 /**
- * What a staging buffer has measured since it was made, as PRISMA's profiler does (thesis, section 4.2.6),
- * and what it means.
+ * Measurements of a staging buffer since it was made, like those of PRISMA's profiler (thesis, section
+ * 4.2.6), and what they mean.
  */
 export interface Profile extends Figures {
   /** Mean part of the buffer that was in use when samples came and went, 0 to 1. */
@@ -21,7 +21,7 @@ export interface Profile extends Figures {
   readonly verdict: Verdict;
 }
 
-/** Makes a profile of what was counted. */
+/** Makes a profile from the counts of a meter. */
 export function profileOf(meter: Meter, settings: Settings, decisions: readonly TuningEvent[]): Profile {
   const { usageRecords, usageSum } = meter.totals();
   const occupancy = usageRecords === 0 ? 0 : usageSum / usageRecords / 100;
@@ -30,21 +30,20 @@ export function profileOf(meter: Meter, settings: Settings, decisions: readonly 
 }
 
 /**
- * What was measured of one epoch. It lasts from the first sample of it that consumers took, or from the
- * beginning, to the first sample of the next epoch, or until now.
+ * Measurements of one epoch. It lasts from the first sample of it that consumers took, or from the beginning,
+ * to the first sample of the next epoch, or until now.
  */
 export interface EpochProfile extends Figures {
   readonly epoch: number;
   /**
-   * What all reads of the hierarchy came to in that time, by level, the source last. Empty if the source has
-   * no `stats`.
+   * All reads of the hierarchy in that time, by level, the source last. Empty if the source has no `stats`.
    */
   readonly levels: readonly LevelReads[];
   /** What limited the loader. */
   readonly verdict: Verdict;
 }
 
-/** What one level of a hierarchy gave. */
+/** The reads that one level of a hierarchy served. */
 export interface LevelReads {
   readonly driver: string;
   /**
@@ -79,8 +78,8 @@ export class Epochs {
   }
 
   /**
-   * Tells that consumers take samples of this epoch.
-   * @param longer What was counted since the buffer was made. It fills in what the epoch alone does not show.
+   * Notes that consumers take samples of this epoch.
+   * @param longer The counts since the buffer was made. They fill in what the epoch alone does not show.
    */
   enter(epoch: number, settings: Settings, longer: Meter): void {
     if (this.#hasEnded) return;
@@ -99,7 +98,7 @@ export class Epochs {
     this.#hasEnded = true;
   }
 
-  /** Returns the last 32 epochs, in order. The last of them may be under way. */
+  /** Returns the last 32 epochs, in order. The last one may still be in progress. */
   profiles(settings: Settings, longer: Meter): EpochProfile[] {
     if (this.#hasEnded) return [...this.#ended];
     return [...this.#ended, this.#profile(this.#epoch ?? 0, settings, longer)].slice(-EPOCHS_KEPT);
@@ -120,16 +119,16 @@ export class Epochs {
 }
 
 /**
- * The part of the bytes that tiers gave, or peers from theirs, 0 to 1: the hit ratio by bytes. Undefined
- * where nothing was read, or nobody says from where.
- * @param levels Of an epoch, as `EpochProfile.levels`: the source is the last one.
+ * Returns the hit ratio by bytes, 0 to 1: the part of all bytes that tiers served, or peers from theirs.
+ * Undefined if nothing was read, or if its origin is unknown.
+ * @param levels Levels of an epoch, as in `EpochProfile.levels`: the source is the last one.
  */
 export function hitRatioOf(levels: readonly Pick<LevelReads, 'bytes'>[]): number | undefined {
   const all = levels.reduce((sum, { bytes }) => sum + bytes, 0);
   return all === 0 ? undefined : 1 - (levels.at(-1)?.bytes ?? 0) / all;
 }
 
-/** Returns what each level gave, the source last. The peers of a cluster are a level. */
+/** Returns the reads of each level, the source last. The peers of a cluster are a level. */
 export function levelsOf(stats: HierarchyStats | undefined): LevelReads[] {
   if (stats === undefined) return [];
   const peers = stats.peers === undefined ? [] : [{ driver: 'peers', ...stats.peers }];

@@ -1,40 +1,40 @@
-/** Numbers of reads under way are alike if they differ by less than the square root of two. */
+/** Numbers of reads in flight are alike if they differ by less than the square root of two. */
 const BINS_AN_OCTAVE = 2;
-/** Numbers that differ by at least this factor show what more reads at a time change. */
+/** Numbers that differ by at least this factor show the effect of more reads at a time. */
 const APART = 1.5;
 /** Reads end together if less than this part of the usual time between two of them has passed. */
 const TOGETHER = 0.2;
 /**
  * This power is halfway between throughput that does not rise and throughput that rises in proportion to the
- * reads under way.
+ * reads in flight.
  */
 const HALFWAY = 0.5;
 /** The weight of the last read in the time that a read usually takes. */
 const NEWEST = 0.1;
 
-/** What happened while about this many reads were under way. */
+/** Counts while about this many reads were in flight. */
 interface Bin {
   ms: number;
-  /** Milliseconds times the reads under way in them. */
+  /** Milliseconds times the reads in flight in them. */
   readMs: number;
   ended: number;
 }
 
 /**
- * Measures what a place gives as more of its reads are under way. Nothing is changed to find out: it counts
- * how many reads end in a second while 4 are under way, and how many while 8 are. If reads wait for the
- * latency of the place, twice as many end. If they wait for each other, as at a link or a limit of
- * operations, no more end. How long reads take, and how much that varies, would not tell the two apart,
+ * Measures how throughput of a place changes as more of its reads are in flight. Nothing is changed to find
+ * out: it counts how many reads end in a second while 4 are in flight, and how many while 8 are. If reads
+ * wait for the latency of the place, twice as many end. If they wait for each other, as at a link or a limit
+ * of operations, no more end. The durations of reads, and their variation, would not tell the two apart,
  * because jitter spreads them as queueing does.
  *
- * Costs a few additions a read.
+ * Costs a few additions per read.
  */
 export class Scaling {
   readonly #bins: Bin[] = [];
   #underWay: number;
   #countedTo: number;
   #endedAt = -Infinity;
-  /** Reads that were under way when the first of those that ended together ended. */
+  /** Reads that were in flight when the first of those that ended together ended. */
   #before = 0;
   #usualMs = 0;
 
@@ -63,8 +63,8 @@ export class Scaling {
   ended(now: number, reads: number, ms: number): void {
     this.#count(now);
     this.#usualMs += (this.#usualMs === 0 ? 1 : NEWEST) * (ms - this.#usualMs);
-    // Reads that end together all count for the number that was under way when the first of them ended.
-    // Otherwise reads would seem to end faster with fewer under way.
+    // Reads that end together all count for the number that was in flight when the first of them ended.
+    // Otherwise reads would seem to end faster with fewer in flight.
     if (now - this.#endedAt > (TOGETHER * this.#usualMs) / this.#underWay) this.#before = this.#underWay;
     this.#endedAt = now;
     this.#bin(this.#before).ended += reads;
@@ -72,11 +72,11 @@ export class Scaling {
   }
 
   /**
-   * Returns the power of the reads under way with which throughput rises: 1 if in proportion, 0 if not at
-   * all. Compares the number that was under way for most of the time with larger ones, if these were seen,
-   * otherwise with smaller ones. Undefined if what was seen is too little to say whether the power is above
-   * or below one half.
-   * @param longer What was seen in a longer time, for numbers that were not seen in this one.
+   * Returns the power of the reads in flight with which throughput rises: 1 if in proportion, 0 if not at
+   * all. Compares the number that was in flight for most of the time with larger ones, if these were seen,
+   * otherwise with smaller ones. Undefined if too little was seen to say whether the power is above or below
+   * one half.
+   * @param longer The counts of a longer time, for numbers that were not seen in this one.
    */
   power(longer: Scaling = this): number | undefined {
     const usual = this.#seen.reduce<Bin | undefined>(
@@ -98,7 +98,7 @@ export class Scaling {
     return this.#bins.filter(({ ms }) => ms > 0);
   }
 
-  /** Sums what was seen at about this many under way, at clearly fewer, and at clearly more. */
+  /** Sums the counts at about this many in flight, at clearly fewer, and at clearly more. */
   #around(at: number): { readonly fewer: Bin; readonly near: Bin; readonly more: Bin } {
     const some = (isAmong: (many: number) => boolean) =>
       sum(this.#seen.filter((bin) => isAmong(underWayIn(bin))));

@@ -3,12 +3,12 @@ import type { Figures } from './figures.js';
 import type { PlaceReads } from './places.js';
 
 /**
- * What keeps a loader from going faster.
+ * The limit of a loader's speed.
  * - `source` or `tier` is the place where producers spend most of their time. With `latency`, more reads at a
  *   time bring more. With `bandwidth` they do not, because bytes or operations are limited. The name alone
- *   means that there were always about as many reads at a time, so that nobody can tell.
- * - `source threads`: producers wait for the few reads that the driver makes at a time. Nobody can tell what
- *   the source would give to more.
+ *   means that the number of reads at a time hardly varied, so the two cannot be told apart.
+ * - `source threads`: producers wait for the few reads that the driver makes at a time. The throughput of the
+ *   source with more reads is unknown.
  * - `tier writes`: reads wait until tiers have written what was read before.
  */
 export type Limit =
@@ -20,7 +20,7 @@ export type Limit =
   | 'unknown'
   | `${'source' | 'tier'}${'' | ' latency' | ' bandwidth'}`;
 
-/** What limits a loader, and what would change that. */
+/** The limit of a loader, and what would change it. */
 export interface Verdict {
   readonly limit: Limit;
   /** A few sentences, with the figures behind them. */
@@ -28,25 +28,25 @@ export interface Verdict {
   /** The tier whose reads are the limit, if one is. */
   readonly level?: number;
   /**
-   * Why the source is still read from, where it is the limit in spite of tiers. They are `full`, or too
-   * `slow` to be filled as fast as the source is read.
+   * Why the source is still read from, if it is the limit in spite of tiers: they are `full`, or too `slow`
+   * to be filled as fast as the source is read.
    */
   readonly tiers?: 'full' | 'slow';
 }
 
-/** What a verdict is made from. */
+/** The figures that a verdict is made from. */
 type Measured = Omit<Figures, 'readMs'>;
 
 /**
- * Waiting for no more than this share of the time does not matter. It is the aim for a consumer that computes
- * 1.2 times as long as its reads take.
+ * Waiting for up to this share of the time does not matter. It is the aim for a consumer that computes 1.2
+ * times as long as its reads take.
  */
 const HARDLY_STARVED = 0.05;
 /** Processors that are busier than this have nothing left to give. */
 const CPU_BUSY = 0.85;
-/** If producers stand still for more than this share of the time, they have too little memory. */
+/** If producers are idle for more than this share of the time, they have too little memory. */
 const OFTEN_FULL = 0.2;
-/** Throughput hardly rises if it rises with a lower power of the reads under way. */
+/** Throughput hardly rises if it rises with a lower power of the reads in flight. */
 const RISES = 0.5;
 /** Misses change little if they are fewer than this share of the source's reads. */
 const OFTEN_MISSED = 0.1;
@@ -61,7 +61,7 @@ const FEWEST_SAMPLES = 8;
 
 /**
  * Says what limits a loader with these figures.
- * @param stats What the hierarchy did in the same time, if it tells.
+ * @param stats The counts of the hierarchy in the same time, if it has any.
  */
 export function verdictOf(measured: Measured, stats?: HierarchyStats): Verdict {
   const { starved, samples, cpu, seconds, producerWaitMs, tuning, limits, places } = measured;
@@ -167,7 +167,7 @@ function withTiers(verdict: Verdict, { source, placement, tiers }: HierarchyStat
   return { ...verdict, text: `${verdict.text} ${why}`, tiers: 'full' };
 }
 
-/** What tiers that seem to have room have promised it for. */
+/** Says what the apparent room of tiers is reserved for. */
 function roomText(tiers: HierarchyStats['tiers']): string {
   const sum = (of: (tier: HierarchyStats['tiers'][number]) => number) =>
     formatBytes(tiers.reduce((bytes, tier) => bytes + of(tier), 0));

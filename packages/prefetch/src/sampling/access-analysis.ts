@@ -9,17 +9,17 @@ export interface AccessAnalysisOptions {
   readonly workers: number;
   /** F, the samples of the dataset. */
   readonly samples: number;
-  /** By which part of the mean a sample is to be read more often than that, at least 0. Default: 0.1. */
+  /** The part of the mean by which the reads of a sample have to exceed it, at least 0. Default: 0.1. */
   readonly delta?: number | undefined;
 }
 
-/** What `accessAnalysis` computes, for one worker. */
+/** The result of `accessAnalysis`, for one worker. */
 export interface AccessAnalysis {
   /** How often it reads a sample on average, E / N. */
   readonly mean: number;
   /** The least number of reads above (1 + delta) x mean. */
   readonly threshold: number;
-  /** The part of all samples that it reads so often, or more often, from 0 to 1. */
+  /** The part of all samples that it reads at least this often, from 0 to 1. */
   readonly probability: number;
   /** How many samples these are, F x probability. */
   readonly expected: number;
@@ -29,11 +29,11 @@ export interface AccessAnalysis {
 
 /**
  * Computes how unevenly a worker reads the samples of a dataset (NoPFS, section 3.2): how many it reads more
- * often than the mean by a factor, and how many how often. A sample is read by one of N workers in each
- * epoch, so how often it is one worker is distributed binomially. This holds for samplers that read every
- * sample once an epoch, such as `globalBatchSampler`. `frequencyTable` counts what a seed really gives.
+ * often than the mean by a factor, and the distribution of reads. In each epoch one of N workers reads a
+ * sample, so the reads of one worker follow a binomial distribution. This holds for samplers that read every
+ * sample once per epoch, such as `globalBatchSampler`. `frequencyTable` counts the actual reads for a seed.
  *
- * Takes O(epochs) time and 8 bytes an epoch.
+ * Takes O(epochs) time and 8 bytes per epoch.
  * @throws TieredError `TIERED_CONFIG_INVALID` for invalid options.
  */
 export function accessAnalysis(options: AccessAnalysisOptions): AccessAnalysis {
@@ -58,7 +58,10 @@ export function accessDistribution(table: FrequencyTable): Uint32Array {
   return distribution;
 }
 
-/** The least whole number above this one. What is whole but for rounding counts as whole, as 1.1 x 250. */
+/**
+ * The least whole number above this one. A number that is whole but for rounding counts as whole, such as 1.1
+ * x 250.
+ */
 function leastAbove(value: number): number {
   const nearest = Math.round(value);
   return Math.abs(value - nearest) <= 1e-9 * nearest ? nearest + 1 : Math.ceil(value);

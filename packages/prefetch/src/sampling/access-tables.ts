@@ -9,7 +9,7 @@ export type FrequencyTable = Uint8Array | Uint16Array | Uint32Array;
 /** In a table of first accesses: the worker never reads the sample. */
 export const NEVER_READ = 2 ** 32 - 1;
 
-/** What a worker reads in all epochs, by sample. */
+/** The reads of a worker in all epochs, by sample. */
 export interface AccessTable {
   readonly worker: number;
   /** How often it reads the sample. */
@@ -22,7 +22,7 @@ export interface AccessTable {
 export interface AccessTableOptions extends OperationOptions {
   /** Called after every epoch. */
   readonly onProgress?: ((done: number, epochs: number) => void) | undefined;
-  /** Lets the event loop turn. Default: the clock of the machine. */
+  /** Lets the event loop turn. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
@@ -44,9 +44,9 @@ export async function frequencyTable(
  * Counts how often workers read each sample in all epochs. Returns one table for each of `workers`, in their
  * order.
  *
- * Draws every epoch once, which takes most of the time, so ask for all workers that you need at once. A table
- * takes one byte a sample as long as no count in it is above 255. The event loop turns after every epoch; an
- * epoch of 14.2 million samples blocks it for half a second.
+ * Draws every epoch once, which takes most of the time, so request all needed workers at once. A table takes
+ * one byte a sample as long as no count in it is above 255. The event loop turns after every epoch; an epoch
+ * of 14.2 million samples blocks it for half a second.
  * @throws TieredError `TIERED_CONFIG_INVALID` for a worker that does not exist.
  * @throws The signal's reason, as soon as the epoch that is being counted is done.
  */
@@ -101,7 +101,7 @@ export async function accessTables(
   }));
 }
 
-/** Calls `visit` with what each of the workers reads, epoch by epoch. */
+/** Calls `visit` with the reads of each worker, epoch by epoch. */
 async function eachEpoch(
   sampler: Sampler,
   workers: readonly number[],

@@ -1,7 +1,7 @@
 import { assertIndex, EpochOrders } from '../sequence/access-sequence.js';
 import type { Sampler } from './sampler.js';
 
-/** What a sampler of this package is made of. */
+/** Dependencies of a sampler of this package. */
 export interface ArrangedSamplerParts extends Pick<Sampler, 'samples' | 'epochs' | 'workers'> {
   /** Accesses of one worker in one epoch. */
   readonly lengthOf: (worker: number) => number;
@@ -10,8 +10,8 @@ export interface ArrangedSamplerParts extends Pick<Sampler, 'samples' | 'epochs'
 }
 
 /**
- * A sampler that keeps the epochs it drew last, each with every worker's accesses in one piece. So what a
- * worker reads is a view, and an epoch takes 4 bytes an access, whether one worker is asked for or all.
+ * A sampler that keeps the epochs it drew last, each with every worker's accesses in one piece. So the reads
+ * of a worker are a view, and an epoch takes 4 bytes per access, for one worker or for all.
  */
 export class ArrangedSampler implements Sampler {
   readonly samples: number;

@@ -5,15 +5,15 @@ import type { Sampler } from './sampler.js';
 import { torchDistributedSampler } from './torch-distributed-sampler.js';
 
 /**
- * How the order comes about in which one worker of a training reads: plain data, from which others compute
- * its reads without asking it. It names no keys, since samples are numbers of a dataset that both know.
+ * Describes how the read order of one worker of a training is made: plain data, from which others compute its
+ * reads without asking it. It names no keys, since samples are numbers in a dataset that both know.
  */
 export interface DescribedSequence {
   /** `rank`: as `rankSampler` and `DataLoader`. `torch`: as `torchDistributedSampler`. */
   readonly sampler: 'rank' | 'torch';
   /** The number of the first sample that is read, in the dataset. 0 for all of it. */
   readonly first: number;
-  /** Samples that are read, from the first on. */
+  /** The number of samples that are read, from the first on. */
   readonly samples: number;
   /** Whole number from 0 to 2^53 - 1 that decides every order. */
   readonly seed: number;
@@ -24,13 +24,13 @@ export interface DescribedSequence {
   /** Workers that train together, at least 1, and which of them this is, counted from 0. */
   readonly workers: number;
   readonly worker: number;
-  /** Samples of a batch of one worker. Only `rank` with `dropLast` goes by it. */
+  /** Samples of a batch of one worker. Only `rank` with `dropLast` uses it. */
   readonly batchSize: number;
   /** Whether samples that do not divide evenly are left out. */
   readonly dropLast: boolean;
 }
 
-/** More is a mistake, or a lie, and would take memory before anything else says so. */
+/** Larger values are a mistake, or a lie, and would take memory before any other check rejects them. */
 export const MOST_DESCRIBED = {
   samples: 2 ** 32 - 2,
   epochs: 2 ** 20,
@@ -39,8 +39,8 @@ export const MOST_DESCRIBED = {
 } as const;
 
 /**
- * The sampler of a description. Draws nothing yet.
- * @throws TieredError `TIERED_CONFIG_INVALID` that names the field, for a description of no sequence.
+ * Makes the sampler of a description. Draws nothing yet.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that names the field, for an invalid description.
  */
 export function describedSampler(described: DescribedSequence): Sampler {
   const { sampler, first, samples, seed, epochs, epoch, workers, worker, batchSize, dropLast } = described;
@@ -54,7 +54,7 @@ export function describedSampler(described: DescribedSequence): Sampler {
   assertIndex('epoch', epoch, epochs + 1);
   const drawn = { samples, seed, epochs, workers, dropLast };
   if (sampler === 'torch') return torchDistributedSampler(drawn);
-  // What comes from a record may be anything.
+  // A record may contain anything.
   if ((sampler as string) !== 'rank') throw configError('sampler', '"rank" or "torch"', sampler);
   return rankSampler({ ...drawn, batchSize });
 }

@@ -18,7 +18,7 @@ export interface GlobalBatchSamplerOptions {
   readonly seed: number;
   /** Processes that train together, at least 1. */
   readonly workers: number;
-  /** Samples of a global batch: what all workers together read in one step of the training. At least 1. */
+  /** Samples of a global batch, which all workers together read in one step of the training. At least 1. */
   readonly batchSize: number;
   /**
    * Whether the samples that do not fill a global batch are left out of the epoch. Default: false, so that
@@ -28,7 +28,7 @@ export interface GlobalBatchSamplerOptions {
 }
 
 /**
- * Where a training stands that does one global batch after the other. It is the same for any number of
+ * The position of a training that does one global batch after the other. It is the same for any number of
  * workers.
  */
 export interface GlobalCheckpoint {
@@ -38,13 +38,13 @@ export interface GlobalCheckpoint {
   readonly batches: number;
 }
 
-/** What `globalBatchSampler` makes. */
+/** The sampler that `globalBatchSampler` makes. */
 export interface GlobalBatchSampler extends Sampler {
   readonly batchSize: number;
   /** Global batches of one epoch. */
   readonly batches: number;
   /**
-   * Returns the state from which a worker goes on after a checkpoint, even one made with another number of
+   * Returns the state from which a worker resumes after a checkpoint, even one made with another number of
    * workers. Pass it as the option `resume` to a `Prefetcher` with the `samplerSequence` of this worker. From
    * there on, all workers together read exactly what was left.
    * @throws TieredError `TIERED_CONFIG_INVALID` for a worker or a checkpoint that does not exist.
@@ -58,13 +58,13 @@ export interface GlobalBatchSampler extends Sampler {
  * worker 0 first.
  *
  * Epoch e is the permutation that `Random(seed, e)` of `@tiered/core` draws, whatever the number of workers.
- * So a single worker reads what `shuffledSequence` reads. Where a batch does not divide evenly, such as the
- * last one if `dropLast` is false, the workers take turns to have one sample more. So the lengths of two
- * workers' epochs differ by at most one access.
+ * So a single worker reads what `shuffledSequence` reads. If a batch does not divide evenly, such as the last
+ * one if `dropLast` is false, the workers take turns to get one more sample. So the lengths of two workers'
+ * epochs differ by at most one access.
  *
- * An epoch costs O(samples) time once (half a second for 14.2 million) and 4 bytes a sample. The two epochs
+ * An epoch costs O(samples) time once (half a second for 14.2 million) and 4 bytes per sample. The two epochs
  * drawn last are kept.
- * @throws TieredError `TIERED_CONFIG_INVALID` for invalid options, and where `dropLast` leaves no batch.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for invalid options, and if `dropLast` leaves no batch.
  */
 export function globalBatchSampler(options: GlobalBatchSamplerOptions): GlobalBatchSampler {
   return new BatchSampler(options);
@@ -81,7 +81,7 @@ class BatchSampler extends ArrangedSampler implements GlobalBatchSampler {
     assertCounts({ epochs, workers, batchSize });
     // Refuses a bad seed here, not in the first epoch.
     new Random(seed);
-    // As in a loader: a training would end at once, and look as if it had been done.
+    // As in a loader: a training would end at once, and look complete.
     if (dropLast && samples > 0 && samples < batchSize)
       throw configError(
         'batchSize',

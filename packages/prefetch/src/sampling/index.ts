@@ -1,4 +1,7 @@
-/** What every worker of a training reads, in sample numbers, before anything is read. @module */
+/**
+ * Samplers, which know the sample numbers that every worker of a training reads before anything is read.
+ * @module
+ */
 export {
   accessAnalysis,
   accessDistribution,

@@ -10,13 +10,13 @@ export interface RankSamplerOptions {
   readonly samples: number;
   /** At least 1. Default: 1. */
   readonly epochs?: number | undefined;
-  /** The seed of the training: a whole number from 0 to 2^53 - 1. Default: 0, as of a `DataLoader`. */
+  /** The seed of the training: a whole number from 0 to 2^53 - 1. Default: 0, as in a `DataLoader`. */
   readonly seed?: number | undefined;
   /** Processes that train together, at least 1. */
   readonly workers: number;
   /**
-   * Whether samples that do not fill a batch for every worker are left out of an epoch. Default: false. Where
-   * samples do not go around, the first of the epoch are read once more.
+   * Whether samples that do not fill a batch for every worker are left out of an epoch. Default: false. If
+   * samples do not divide evenly, the first of the epoch are read again.
    */
   readonly dropLast?: boolean | undefined;
   /** Samples of a batch of one worker. Needed with `dropLast`; without, it changes nothing. */
@@ -24,12 +24,12 @@ export interface RankSamplerOptions {
 }
 
 /**
- * Foresees what each rank of a `DataLoader` of `@tiered/loader` reads, where its samples are mixed over the
+ * Predicts what each rank of a `DataLoader` of `@tiered/loader` reads, if its samples are mixed over the
  * whole dataset and its parts have no weights. Epoch e is the permutation that `Random(seed, e)` of
- * `@tiered/core` draws, and the ranks take turns in it: the loader asks the same function. A single worker
+ * `@tiered/core` draws, and the ranks take turns in it. The loader calls the same function. A single worker
  * reads what `shuffledSequence` reads.
  *
- * An epoch costs O(samples) time once and 4 bytes a sample. The two epochs drawn last are kept.
+ * An epoch costs O(samples) time once and 4 bytes per sample. The two epochs drawn last are kept.
  * @throws TieredError `TIERED_CONFIG_INVALID` for invalid options.
  */
 export function rankSampler(options: RankSamplerOptions): Sampler {

@@ -2,36 +2,39 @@ import { systemClock, TieredError, type Clock, type OperationOptions } from '@ti
 import { describedSampler, type DescribedSequence } from './described-sequence.js';
 import type { Sampler } from './sampler.js';
 
-/** Sequences that are counted. Others cost nothing, however many say that they read. */
+/** Most sequences that are counted. Further ones cost nothing, however many there are. */
 const MOST_SEQUENCES = 64;
 const MOST_DRAWN = 2 ** 28;
-/** To draw an epoch costs as much as so many samples, however few it has. */
+/** Drawing an epoch costs as much as this many samples, however few it has. */
 const EPOCH_COSTS = 512;
 
 /** Options of `readsToCome`. */
 export interface ReadsToComeOptions extends OperationOptions {
-  /** Samples of the dataset. A sequence that reads any beyond these is of another one, and is left out. */
+  /**
+   * Samples of the dataset. A sequence that reads any beyond these belongs to another dataset, and is left
+   * out.
+   */
   readonly samples: number;
   /**
-   * Samples to draw at most, where an epoch costs as much as 512 more; who compares counts has to give the
-   * same. Default: 2^28, some 10 seconds.
+   * Most samples to draw; each epoch costs as much as 512 more. Counts are comparable only with the same value.
+   * Default: 2^28, about 10 seconds.
    */
   readonly mostDrawn?: number | undefined;
-  /** Lets the event loop turn. Default: the clock of the machine. */
+  /** Lets the event loop turn. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
 /**
- * Counts how often each sample of a dataset is still read, by all of some workers together: what a copy of it
- * on a tier that they share is worth to them. From the beginning of the epoch that each is in.
+ * Counts how often some workers together will still read each sample of a dataset: the value of a copy of it
+ * on a tier that they share. Counts from the beginning of the epoch that each worker is in.
  *
- * The same sequences give the same counts on all machines, in whatever order they come. The sequences may be
- * what strangers say: those that cannot be, or are of another dataset, are left out, as are those beyond the
- * first 64 by their text. Takes 8 bytes a sample of the dataset, and while it works 12 for each that a
- * training reads. Draws no more than `mostDrawn`, or one epoch of each training: of longer sequences the
- * first epochs are drawn, and stand for the others.
+ * The same sequences give the same counts on all machines, in any order. The sequences may come from
+ * strangers: those that are impossible, or of another dataset, are left out, as are those beyond the first 64
+ * by their text. Takes 8 bytes per sample of the dataset, and during the count 12 for each that a training
+ * reads. Draws no more than `mostDrawn`, or one epoch of each training. Of longer sequences the first epochs
+ * are drawn, and stand for the others.
  *
- * Workers that differ in their number alone cost no more than one. The event loop turns after every epoch.
+ * Workers that differ only in their number cost no more than one. The event loop turns after every epoch.
  * @throws The signal's reason, as soon as the epoch that is being drawn is done.
  */
 export async function readsToCome(
@@ -73,7 +76,7 @@ interface Training {
   readonly readers: Pick<DescribedSequence, 'worker' | 'epoch'>[];
 }
 
-/** Puts the workers of a training together, so that each of its epochs is drawn once. */
+/** Groups the workers of a training, so that each of its epochs is drawn once. */
 function trainingsOf(sequences: readonly DescribedSequence[]): Training[] {
   const trainings = new Map<string, Training>();
   // Sorted, because sums of fractions depend on their order.
@@ -90,7 +93,7 @@ function trainingsOf(sequences: readonly DescribedSequence[]): Training[] {
   return [...trainings.values()];
 }
 
-/** The fields in a fixed order, as records do not keep it. */
+/** The fields in a fixed order, because records do not keep it. */
 function textOf(one: DescribedSequence): string {
   const { sampler, first, samples, seed, epochs, workers, batchSize, dropLast, worker, epoch } = one;
   return JSON.stringify([sampler, first, samples, seed, epochs, workers, batchSize, dropLast, worker, epoch]);

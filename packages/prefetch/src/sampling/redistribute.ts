@@ -13,27 +13,27 @@ export interface RedistributeOptions extends OperationOptions {
   readonly to: Sampler;
   /** The key of each sample's object, as given to `samplerSequence`. */
   readonly keys: ArrayLike<string>;
-  /** Lets the event loop turn. Default: the clock of the machine. */
+  /** Lets the event loop turn. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
 /**
- * Turns the states of N prefetchers, one for each worker, into states of M. Each of the N may stand anywhere.
- * The M then read what the N had left, each access once, in the same global order. Use it for data that must
- * be counted exactly. A training that does its global batches in step keeps a `GlobalCheckpoint`, and needs
- * only `stateAfter`.
+ * Converts the states of N prefetchers, one for each worker, into states of M. Each of the N may be at any
+ * position. The M then read what the N had left, each access once, in the same global order. Use it for data
+ * that must be counted exactly. A training that does its global batches in step keeps a `GlobalCheckpoint`,
+ * and needs only `stateAfter`.
  *
  * It is meant for samplers whose epochs read every sample once. Samplers may repeat samples or leave some
  * out, as `torchDistributedSampler` does to divide evenly. In later epochs, `to` then determines which
  * samples are repeated or left out.
  *
  * Draws the epochs between the first and the last of the workers, for both samplers, one after the other, and
- * takes 4 bytes a sample. The event loop turns between epochs. If consumers had read objects by name before
- * their turn (`state.early`), it goes on until it has found that turn. A state grows with what workers
- * further ahead have taken.
- * @param states By worker of `from`.
- * @returns By worker of `to`: for the option `resume` of a `Prefetcher` with the `samplerSequence` of that
- * worker.
+ * takes 4 bytes per sample. The event loop turns between epochs. If consumers had read objects by name before
+ * their turn (`state.early`), it goes on until it has found that turn. A state grows with the accesses that
+ * workers further ahead have taken.
+ * @param states States by worker of `from`.
+ * @returns States by worker of `to`, for the option `resume` of a `Prefetcher` with the `samplerSequence` of
+ * that worker.
  * @throws TieredError `TIERED_CONFIG_INVALID` for states that do not belong to `from` with these keys
  * (another worker, seed or order), or samplers that differ in more than the workers. The keys of states made
  * by samplers are not compared, as samplers know none.
@@ -85,7 +85,7 @@ function assertSame(
 class WorkerLeft {
   readonly #worker: number;
   readonly #state: PrefetcherState;
-  /** Positions that were taken behind the first one that was not, by epoch. */
+  /** Positions that were taken after the first one that was not, by epoch. */
   readonly #taken = new Map<number, Set<number>>();
   /** Reads by name whose turn has not been found yet. */
   readonly #early: Map<string, number>;
@@ -128,7 +128,7 @@ class WorkerLeft {
   }
 }
 
-/** Where a worker goes on. */
+/** The position where a worker resumes. */
 class WorkerResumed {
   readonly #worker: number;
   /** The first access that is left; undefined if none is left in the epochs claimed so far. */

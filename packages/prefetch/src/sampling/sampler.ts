@@ -16,8 +16,8 @@ export interface Sampler {
   /** Accesses of one worker in one epoch; the same in all epochs. */
   epochLength(worker: number): number;
   /**
-   * Returns what a worker reads in an epoch, in order. The result is a view that is valid until another epoch
-   * is asked for: copy what you keep.
+   * Returns the samples that a worker reads in an epoch, in order. The result is a view that is valid until
+   * another epoch is requested: copy what you keep.
    */
   epoch(worker: number, epoch: number): Uint32Array;
   /** Returns the sample of one access, without replaying those before it. */

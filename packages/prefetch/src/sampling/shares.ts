@@ -1,4 +1,4 @@
-/** How the rest of an epoch is cut into batches for ranks. */
+/** Describes how the rest of an epoch is cut into batches for ranks. */
 export interface SharesOptions {
   /** Samples of the epoch. */
   readonly length: number;
@@ -12,19 +12,19 @@ export interface SharesOptions {
 }
 
 /**
- * Says which rank of a training reads which sample: the one function for loaders, and for all who foresee
+ * Says which rank of a training reads which sample: the one function for loaders, and for code that predicts
  * them.
  *
- * The batches of all ranks in the rest of an epoch. In batch k the ranks take turns: the sample at position p
- * goes to rank p modulo ranks. So every rank has as many batches as the others, with as many samples. Where
- * the last samples do not go around, the first of the epoch are read once more, as PyTorch's
+ * Covers the batches of all ranks in the rest of an epoch. In batch k the ranks take turns: the sample at
+ * position p goes to rank p modulo ranks. So every rank has as many batches as the others, with as many
+ * samples. If the last samples do not divide evenly, the first of the epoch are read again, as PyTorch's
  * `DistributedSampler` does.
  */
 export class Shares {
   /** Batches of every rank. */
   readonly batches: number;
   readonly #options: SharesOptions;
-  /** Positions from `done` on, with those that are read once more. */
+  /** Positions from `done` on, with those that are read again. */
   readonly #positions: number;
   /** Samples of a batch of all ranks. */
   readonly #global: number;

@@ -20,15 +20,15 @@ export interface TorchBatchSampler extends Sampler {
   batches(worker: number): number;
   /**
    * Returns a batch of a worker, counted from 0 in each epoch, as a view that is valid until another epoch is
-   * asked for.
+   * requested.
    * @throws TieredError `TIERED_CONFIG_INVALID` for a worker, an epoch or a batch that does not exist.
    */
   batch(worker: number, epoch: number, batch: number): Uint32Array;
 }
 
 /**
- * Cuts what each worker of a sampler reads into batches, as `torch.utils.data.BatchSampler` does, and
- * `DataLoader` with its `batch_size` and `drop_last`. Costs nothing beyond what the sampler costs.
+ * Cuts the samples that each worker of a sampler reads into batches, as `torch.utils.data.BatchSampler` does,
+ * and `DataLoader` with its `batch_size` and `drop_last`. Costs nothing beyond what the sampler costs.
  * @param sampler Any, such as `torchRandomSampler` or `torchDistributedSampler`.
  * @throws TieredError `TIERED_CONFIG_INVALID` for invalid options.
  */

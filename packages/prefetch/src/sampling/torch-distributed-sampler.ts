@@ -25,7 +25,7 @@ export interface TorchDistributedSamplerOptions {
 
 /**
  * Makes a sampler that gives each worker what `torch.utils.data.DistributedSampler` gives each rank in each
- * epoch, if the training calls `set_epoch(epoch)`, as PyTorch asks for. An epoch is the permutation of
+ * epoch, if the training calls `set_epoch(epoch)`, as PyTorch requires. An epoch is the permutation of
  * `torchRandperm(samples, seed + epoch)`, filled up from its beginning or cut so that it divides evenly.
  * Worker w reads every `workers`-th sample of it, from the w-th on.
  *
@@ -33,7 +33,7 @@ export interface TorchDistributedSamplerOptions {
  * leaves out the end of every worker's epoch, so that `epochLength - epochLength % batch_size` accesses are
  * read.
  *
- * An epoch costs O(samples) time once (half a second for 14.2 million) and 4 bytes a sample. The two epochs
+ * An epoch costs O(samples) time once (half a second for 14.2 million) and 4 bytes per sample. The two epochs
  * drawn last are kept.
  * @throws TieredError `TIERED_CONFIG_INVALID` for invalid options.
  */

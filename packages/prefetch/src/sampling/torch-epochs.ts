@@ -6,7 +6,7 @@ import { assertTorchSeed, TorchGenerator } from './torch-generator.js';
 /** Numbers that a seed of 64 bits takes. */
 export const SEED_NUMBERS = 2;
 
-/** Options of the samplers that go on drawing from one generator of PyTorch, epoch after epoch. */
+/** Options of the samplers that draw from one generator of PyTorch, epoch after epoch. */
 export interface TorchGeneratorOptions {
   /** At least 1. Default: 1. */
   readonly epochs?: number | undefined;
@@ -47,7 +47,7 @@ export function torchEpochs(
   const first = baseSeed === 'once' ? SEED_NUMBERS : 0;
   const each = baseSeed === 'every-epoch' ? SEED_NUMBERS : 0;
   let generator = new TorchGenerator(seed);
-  /** The epoch that `generator` comes to. */
+  /** The next epoch that `generator` draws. */
   let next = 0;
   const arrange = (epoch: number) => {
     if (epoch < next) [generator, next] = [new TorchGenerator(seed), 0];

@@ -41,7 +41,7 @@ export class TorchGenerator {
   }
 }
 
-/** Refuses an invalid seed. */
+/** Rejects an invalid seed. */
 export function assertTorchSeed(seed: number): void {
   if (!Number.isSafeInteger(seed) || seed < 0)
     throw configError('seed', 'a whole number from 0 to 2^53 - 1', seed);

@@ -12,7 +12,7 @@ const BLOCK = 1024;
  * draws on the CPU: MT19937, and a shuffle from the front by remainders (`randperm_cpu` of ATen). Checked
  * against PyTorch 1.13 and 2.15. About as fast as PyTorch: 0.5
  * s for 14.2 million. O(n) time, 4n bytes.
- * @param n From 0 to 214,748,363. Larger ones differ between versions of PyTorch, and are refused.
+ * @param n From 0 to 214,748,363. Larger ones differ between versions of PyTorch, and are rejected.
  * @param seed Whole number from 0 to 2^53 - 1. PyTorch uses the lower 32 bits only, so 2^32 gives the same
  * permutation as 0.
  * @throws TieredError `TIERED_CONFIG_INVALID` for anything else.
@@ -43,7 +43,7 @@ export function drawPermutation(generator: TorchGenerator, n: number): Uint32Arr
   return order;
 }
 
-/** Refuses lengths whose permutation depends on the version of PyTorch. */
+/** Rejects lengths whose permutation depends on the version of PyTorch. */
 export function assertTorchSize(field: string, n: number): void {
   if (!Number.isSafeInteger(n) || n < 0 || n >= TOO_MANY)
     throw configError(field, `a whole number from 0 to ${TOO_MANY - 1}`, n);

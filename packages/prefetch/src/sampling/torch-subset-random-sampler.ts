@@ -9,8 +9,8 @@ export interface TorchSubsetRandomSamplerOptions extends TorchGeneratorOptions {
   /** Length of the dataset that the indices are of, at least 1. */
   readonly samples: number;
   /**
-   * The samples that are read, such as those of a split: whole numbers from 0 to `samples - 1`. One that is
-   * there twice is read twice. From 1 to 214,748,363 of them, as for `torchRandperm`. Copied.
+   * The samples that are read, such as those of a split: whole numbers from 0 to `samples - 1`. A duplicate
+   * is read twice. From 1 to 214,748,363 of them, as for `torchRandperm`. Copied.
    */
   readonly indices: ArrayLike<number>;
 }
@@ -20,8 +20,8 @@ export interface TorchSubsetRandomSamplerOptions extends TorchGeneratorOptions {
  * after `torch.manual_seed(seed)` or from a generator that the sampler got. Both draw alike: it takes its
  * order from the global generator itself, and not a seed for it. Checked against PyTorch 1.13.
  *
- * It foresees trainings that draw nothing else from that generator, as `torchRandomSampler` does. An epoch
- * costs O(indices) time once and 4 bytes an index. The indices and the two epochs drawn last are kept. An
+ * It predicts trainings that draw nothing else from that generator, as `torchRandomSampler` does. An epoch
+ * costs O(indices) time once and 4 bytes per index. The indices and the two epochs drawn last are kept. An
  * epoch before them costs as much as all up to it.
  * @throws TieredError `TIERED_CONFIG_INVALID` for invalid options.
  */

@@ -24,13 +24,13 @@ export interface TorchWeightedRandomSamplerOptions extends TorchGeneratorOptions
  * CPU: the numbers of `torch.multinomial` for weights of 64 bits, after `torch.manual_seed(seed)` or from a
  * generator that the sampler got. Checked against PyTorch 1.13 and 2.15.
  *
- * It foresees trainings that draw nothing else from that generator, as `torchRandomSampler` does. Without
- * replacement, PyTorch 2.0 to 2.6 draws other numbers where it was built with MKL, as on x86.
+ * It predicts trainings that draw nothing else from that generator, as `torchRandomSampler` does. Without
+ * replacement, PyTorch 2.0 to 2.6 draws other numbers if it was built with MKL, as on x86.
  *
- * With replacement an epoch costs O(length log weights) time, and 8 bytes a weight are kept. Without, it
- * costs O(weights log weights) time, 8 bytes a weight, and 12 more while it is drawn. Two samples whose keys
- * differ in their last bit only may change places there, as logarithms are not rounded alike everywhere. An
- * epoch before the two that are kept costs as much as all up to it.
+ * With replacement an epoch costs O(length log weights) time, and 8 bytes per weight are kept. Without, it
+ * costs O(weights log weights) time, 8 bytes per weight, and 12 more while it is drawn. Two samples whose
+ * keys differ in their last bit only may change places there, as logarithms are not rounded alike everywhere.
+ * An epoch before the two that are kept costs as much as all up to it.
  * @throws TieredError `TIERED_CONFIG_INVALID` for invalid options, and for what depends on the version of
  * PyTorch: an epoch of one access with replacement, and one without that needs samples of weight 0.
  */
@@ -61,7 +61,7 @@ function assertWeights(weights: Float64Array): void {
   if (!weights.some((weight) => weight > 0)) throw configError('weights', 'a number above 0', 0);
 }
 
-/** The part of all weights that each and those before it have. */
+/** The cumulative share of all weights, up to and including each. */
 function runningSums(weights: Float64Array): Float64Array {
   const sums = new Float64Array(weights.length);
   let sum = 0;

@@ -4,9 +4,9 @@ import type { RequestOf, SampleRequest } from '../request.js';
 import type { Access, AccessSequence } from './access-sequence.js';
 
 /**
- * What a prefetcher reads: a sequence, which can be resumed, or accesses from a list or a stream. At most 256
+ * Accesses for a prefetcher: a sequence, which can be resumed, or a list or stream of accesses. At most 256
  * accesses of a stream are taken ahead of their reads. A string is a key; its epoch is 0, and its position is
- * the one in which it comes.
+ * its place in the list or stream.
  */
 export type AccessInput = AccessSequence | Iterable<Access | string> | AsyncIterable<Access | string>;
 
@@ -22,7 +22,7 @@ export function sequenceOf(accesses: AccessInput): AccessSequence {
   );
 }
 
-/** Whether accesses can be read from it at all. A string is refused, although it is iterable. */
+/** Whether accesses can be read from it at all. A string is rejected, although it is iterable. */
 export function isIterable(accesses: unknown): boolean {
   if (typeof accesses !== 'object' || accesses === null) return false;
   return Symbol.iterator in accesses || Symbol.asyncIterator in accesses;
@@ -35,7 +35,7 @@ function isSequence(accesses: object): accesses is AccessSequence {
 /** The requests of a sequence, as the look-ahead asks for them. */
 export interface RequestFeed {
   /**
-   * Returns the next request; `later` if it has not come yet, undefined at the end.
+   * Returns the next request; `later` if it has not arrived yet, undefined at the end.
    * @throws The error of the sequence.
    */
   next(): SampleRequest | 'later' | undefined;
@@ -63,7 +63,7 @@ export function feedOf(
     : new StreamFeed(accesses, requestOf, onReady);
 }
 
-/** Accesses that are there when they are asked for. */
+/** Accesses that are available at once. */
 class IteratorFeed implements RequestFeed {
   readonly #accesses: Iterable<Access | string>;
   readonly #requestOf: RequestOf;
@@ -90,7 +90,7 @@ class IteratorFeed implements RequestFeed {
   }
 }
 
-/** Accesses that come from a stream, one asked for at a time. */
+/** Accesses from a stream, requested one at a time. */
 class StreamFeed implements RequestFeed {
   readonly #accesses: AsyncIterable<Access | string>;
   readonly #requestOf: RequestOf;

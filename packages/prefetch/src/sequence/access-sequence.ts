@@ -73,7 +73,7 @@ export function shuffledSequence(keys: Iterable<string>, options: ShuffledSequen
   return new KeySequence(copied, { epochs, indexAt: (epoch, position) => orders.of(epoch)[position] });
 }
 
-/** What a sequence of keys is made of. */
+/** Dependencies of a sequence of keys. */
 interface KeySequenceParts {
   readonly epochs: number;
   /** Default: the number of keys. */
@@ -82,7 +82,7 @@ interface KeySequenceParts {
   readonly indexAt: (epoch: number, position: number) => number | undefined;
 }
 
-/** Accesses to keys that are known by their number. */
+/** Accesses to keys by their index. */
 export class KeySequence implements AccessSequence {
   readonly epochs: number;
   readonly epochLength: number;
@@ -107,7 +107,7 @@ export class KeySequence implements AccessSequence {
   }
 
   from(epoch: number, position: number): IterableIterator<Access> {
-    // The end is a place to resume from too.
+    // The end is a valid position to resume from.
     assertIndex('epoch', epoch, this.epochs + 1);
     assertIndex('position', position, this.epochLength + 1);
     return this.#walk(epoch, position);
@@ -125,13 +125,13 @@ export class KeySequence implements AccessSequence {
   }
 }
 
-/** Refuses a value that is not an index from 0 to `count - 1`. */
+/** Rejects a value that is not an index from 0 to `count - 1`. */
 export function assertIndex(field: string, value: number, count: number): void {
   if (Number.isSafeInteger(value) && value >= 0 && value < count) return;
   throw configError(field, `a whole number from 0 to ${count - 1}`, value);
 }
 
-/** The orders of epochs, drawn when they are asked for; the two drawn last are kept. */
+/** The orders of epochs, drawn on demand. The two drawn last are kept. */
 export class EpochOrders {
   readonly #draw: (epoch: number) => Uint32Array;
   readonly #kept = new Map<number, Uint32Array>();

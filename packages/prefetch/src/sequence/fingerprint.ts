@@ -1,23 +1,23 @@
 import { createHash } from 'node:crypto';
 import type { AccessSequence } from './access-sequence.js';
 
-/** The most places that are looked at. Takes about 10 ms, and 80 ms where 14 million keys are in no cache. */
+/** Most positions to hash. Takes about 10 ms, or 80 ms if 14 million keys are in no cache. */
 const MOST_PLACES = 4096;
 /** Keys given to the hash at once. */
 const GROUP = 1024;
 
-/** The last hash of each sequence, because a training asks many times in an epoch. */
+/** The last hash of each sequence, because a training asks for it many times in an epoch. */
 const known = new WeakMap<
   AccessSequence,
   { readonly first: number; readonly end: number; readonly hash: string }
 >();
 
 /**
- * Returns a hash of what a sequence reads, in order. If all epochs together have at most 4,096 accesses, it
- * covers all keys; otherwise the keys at 4,096 evenly spread places of one epoch. It distinguishes seeds,
- * orders, workers and datasets. In a longer epoch it may miss a key that was replaced by another.
+ * Returns a hash of the accesses of a sequence, in order. If all epochs together have at most 4,096 accesses,
+ * it covers all keys; otherwise the keys at 4,096 evenly spread positions of one epoch. It distinguishes
+ * seeds, orders, workers and datasets. In a longer epoch it may miss a key that was replaced by another.
  * @param epoch The epoch that is being read, whose order is already drawn.
- * @param epochs How many epochs count: those of a sequence that this one goes on with. Default: all.
+ * @param epochs The number of epochs that count: those of a sequence that this one continues. Default: all.
  */
 export function fingerprintOf(sequence: AccessSequence, epoch: number, epochs = sequence.epochs): string {
   const isShort = epochs * sequence.epochLength <= MOST_PLACES;

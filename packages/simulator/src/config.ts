@@ -111,7 +111,7 @@ function strategyOf(named: z.infer<typeof policy>): Strategy {
 }
 
 /**
- * Finds a policy by its name on the command line.
+ * Returns the policy with this name on the command line.
  * @throws TieredError `TIERED_CONFIG_INVALID` for an unknown name.
  */
 export function strategyNamed(name: string): Strategy {
@@ -120,7 +120,7 @@ export function strategyNamed(name: string): Strategy {
   throw configError('policies', `one of ${STRATEGIES.map((strategy) => strategy.name).join(', ')}`, name);
 }
 
-/** The model of a configuration file: which place is faster at the moment, by what was measured. */
+/** The model of a configuration file: says which place is faster at the moment, based on measurements. */
 export const modelFactory: ModelFactory = {
   create: (given, { tiers }) => {
     const profile = parseProfile(given);

@@ -19,11 +19,11 @@ import { PREFIX, withTrial } from './trial.js';
 /** Options of `calibrate`. */
 export interface CalibrationOptions {
   /**
-   * Seconds for all measurements. Default: 30, which is 0.4 for each of three measurements of a point, with a
-   * source and a tier.
+   * Seconds for all measurements together. Default: 30. With a source and a tier, that is 0.4 for each of the
+   * three measurements of a point.
    */
   readonly seconds?: number;
-  /** Bytes that are read and written in total. Default: 2 GiB. */
+  /** Bytes to read and write in total. Default: 2 GiB. */
   readonly bytes?: ByteSize;
   /** Operations at a time, in rising order. Default: 1, 2, 4, 8, 16, 32. */
   readonly concurrencies?: readonly number[];
@@ -32,47 +32,47 @@ export interface CalibrationOptions {
    */
   readonly readBytes?: ByteSize;
   /**
-   * Another worker of the same training, from which objects of the source are read: its speed is b_c. Opened
-   * and closed here. Default: b_c is not measured.
+   * Another worker of the same training, to read objects of the source from: its speed is b_c. Opened and
+   * closed by `calibrate`. Default: b_c is not measured.
    */
   readonly peers?: StorageDriver;
   /** Trains on a sample. Its speed is c, the compute throughput. Default: c is not measured. */
   readonly compute?: (sample: Uint8Array) => void | Promise<void>;
   /** Preprocesses a sample. Its speed is beta. Default: beta is not measured. */
   readonly preprocess?: (sample: Uint8Array) => void | Promise<void>;
-  /** Determines which objects are read. Default: 0. */
+  /** Determines the objects that are read. Default: 0. */
   readonly seed?: number;
   /** Called after every measurement. */
   readonly onProgress?: (done: number, total: number) => void;
   readonly signal?: AbortSignal;
-  /** Default: the machine's clock. */
+  /** Default: the system clock. */
   readonly clock?: Clock;
 }
 
 const CONCURRENCIES = [1, 2, 4, 8, 16, 32];
-/** Most objects on a tier while writes are measured, and the part of its quota that they may take. */
+/** Most objects on a tier during the measurement of writes, and the part of its quota that they may take. */
 const OBJECTS_ON_TIER = 256;
 const PART_OF_QUOTA = 0.5;
 
 /**
- * Measures what the performance model needs to know of storage (Table A.1), at rising concurrency: t(gamma)
- * of the source, r_j(p) and w_j(p) of the tiers, and the throughput of reading from the source while that
- * fills a tier. It reads through a hierarchy with one tier and the defaults of `PlacementHandler`, as a
- * training does; w_j is measured with the driver alone. c and beta are measured with the functions that are
- * given, and b_c with another worker.
+ * Measures the storage figures of the performance model (Table A.1) at rising concurrency: t(gamma) of the
+ * source, r_j(p) and w_j(p) of the tiers, and the throughput of reads from the source that fill a tier. It
+ * reads through a hierarchy with one tier and the defaults of `PlacementHandler`, as a training does; w_j is
+ * measured with the driver alone. c and beta are measured with the given functions, and b_c with another
+ * worker.
  *
  * Each point is measured three times. The profile has the median, and how far the three were apart;
- * `unsteadyIn` tells what not to trust.
+ * `unsteadyIn` lists the curves not to trust.
  *
  * Takes the options of a `Hierarchy`, before one is started or in place of one. Opens the drivers, writes
  * objects under `tiered-calibration/` to the tiers, up to half of their quota, deletes them again, and closes
- * the drivers, also when it fails or is aborted. The source is only read. Time and bytes keep to their
+ * the drivers, even when it fails or is aborted. The source is only read. Time and bytes stay within their
  * budgets, except that each measurement makes at least two rounds.
  *
- * Bytes that were just read are in the caches of the operating system. If the dataset is larger than memory,
- * and the training's reads do not hit those caches, use a dataset of objects that nobody has read.
- * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, and for a source without objects.
- * Errors of drivers are thrown as they are.
+ * Recently read bytes are in the caches of the operating system. If the dataset is larger than memory, so
+ * that the training's reads do not hit those caches, use a dataset of objects that have not been read.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for invalid options, and for a source without objects. Errors
+ * of drivers are thrown as they are.
  * @throws The signal's reason.
  */
 export async function calibrate(
@@ -138,7 +138,7 @@ class Calibration {
     });
   }
 
-  /** The first of some objects. */
+  /** Returns the first of some objects. */
   #sample([first]: readonly ObjectStat[]): Promise<Uint8Array> {
     const { key = '', size = 0 } = first ?? {};
     return this.#source.read(key, { offset: 0, length: size, signal: this.#signal });
@@ -152,7 +152,7 @@ class Calibration {
     );
   }
 
-  /** b_c, of objects that the peer gives: it keeps them then. */
+  /** b_c, with objects that the peer serves, and then keeps. */
   #peers(peers: StorageDriver, objects: readonly ObjectStat[]): Promise<PlaceProfile> {
     return this.#opened(peers, async () => {
       const given = await objectsOfPeer(peers, objects, this.#budget.bytes, this.#signal);
@@ -205,12 +205,12 @@ class Calibration {
         this.#rate(Array.from({ length: concurrency }, () => ({ next }))),
       );
     } finally {
-      // Without the signal, because what was written is deleted in any case.
+      // Without the signal, because written objects are deleted in any case.
       await Promise.allSettled([...written].map((key) => driver.delete(key, {})));
     }
   }
 
-  /** A first epoch, and then r_j(p) of what it has placed. */
+  /** Measures a first epoch, and then r_j(p) with the objects that it has placed. */
   #fillAndRead(
     tier: TierOptions,
     objects: readonly ObjectStat[],

@@ -1,4 +1,4 @@
-/** Measures storage, and makes a system of the figures. @module */
+/** Measures storage, and makes a system from the figures. @module */
 export { calibrate, type CalibrationOptions } from './calibrate.js';
 export {
   fetchModelOf,

@@ -1,7 +1,7 @@
 import type { Hierarchy, ObjectStat } from '@tiered/core';
 import type { Lane } from './rate.js';
 
-/** How objects are read to measure. */
+/** How objects are read for a measurement. */
 export interface Reading {
   readonly hierarchy: Hierarchy;
   readonly objects: readonly ObjectStat[];
@@ -9,13 +9,13 @@ export interface Reading {
   readonly readBytes: number | undefined;
   /**
    * Whether each object is read once, and to its end, because more of it may have been fetched than was read.
-   * Else all are read again and again.
+   * Otherwise all are read repeatedly.
    */
   readonly once: boolean;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Loaders that read at the same time, each its own objects. */
+/** Returns loaders that read at the same time, each its own objects. */
 export function readers(reading: Reading, count: number): Lane[] {
   return Array.from({ length: count }, (_, number) => reader(reading, number, count));
 }

@@ -1,13 +1,13 @@
 import { isTieredError, Random, type ObjectStat, type StorageDriver } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 
-/** Objects that are listed at most, of which some are read. A listing of millions would take all the time. */
+/** Most objects that are listed; some of them are read. A listing of millions would take all the time. */
 const KEYS_LISTED = 10_000;
-/** Most objects that a peer is asked for again and again, and that it is found not to have before. */
+/** Most objects that a peer is asked for repeatedly, and most that it is found to lack before that. */
 const OBJECTS_OF_PEER = 256;
 const MISSES = 2048;
 
-/** Objects of a source that are not empty, in an order that the seed determines. */
+/** Returns objects of a source that are not empty, in an order that the seed determines. */
 export async function someObjects(
   source: StorageDriver,
   seed: number,
@@ -22,7 +22,7 @@ export async function someObjects(
   return Array.from(new Random(seed).permutation(objects.length)).flatMap((i) => objects[i] ?? []);
 }
 
-/** Objects that a peer gives, as many as one measurement reads. */
+/** Returns objects that a peer serves, as many as one measurement reads. */
 export async function objectsOfPeer(
   peers: StorageDriver,
   objects: readonly ObjectStat[],
@@ -46,7 +46,7 @@ export async function objectsOfPeer(
   return given;
 }
 
-/** As many as there is room for. */
+/** Returns as many of the objects as there is room for. */
 export function firstThatFit(objects: readonly ObjectStat[], capacity: number): ObjectStat[] {
   let left = capacity;
   return objects.filter(({ size }) => {

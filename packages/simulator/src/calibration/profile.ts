@@ -3,7 +3,7 @@ import { configError } from '@tiered/core/internal';
 import { z } from 'zod';
 import { throughput, type StorageClass, type SystemModel, type ThroughputCurve } from '../model/model.js';
 
-/** A figure that is measured or planned. */
+/** A measured or planned figure. */
 export const positive = z.number().positive();
 
 /** A `ThroughputCurve` in a JSON document. */
@@ -19,17 +19,17 @@ export const curveSchema = z.strictObject({
 
 const spread = z.number().min(1);
 const place = z.strictObject({
-  /** Of its driver. */
+  /** The name of its driver. */
   name: z.string(),
   /** r_j(p), of a tier; t(gamma), of the source. */
   read: curveSchema,
   /** w_j(p), of a tier. */
   write: curveSchema.optional(),
-  /** What the source gives to reads that fill a tier. */
+  /** The throughput of the source for reads that fill a tier. */
   place: curveSchema.optional(),
   /**
-   * How far measurements of one point were apart, at the point where that was most: the highest over the
-   * lowest. Older profiles do not have it.
+   * The widest spread of the measurements of one point: the highest over the lowest. Missing in older
+   * profiles.
    */
   spread: z.strictObject({ read: spread, write: spread.optional(), place: spread.optional() }).optional(),
 });
@@ -40,7 +40,7 @@ const profile = z.strictObject({
   source: place,
   /** Fastest first, as in the hierarchy. */
   tiers: z.array(place),
-  /** b_c: what one other worker gave from its tiers to so many reads at a time, if it was measured. */
+  /** b_c: the throughput of one other worker's tiers by the number of reads at a time, if it was measured. */
   peers: place.optional(),
   /** c, if it was measured. */
   computeMBps: positive.optional(),
@@ -48,15 +48,15 @@ const profile = z.strictObject({
   preprocessMBps: positive.optional(),
 });
 
-/** The measurements of a calibration: plain data, to be kept as JSON. Rates are in 10^6 bytes a second. */
+/** The measurements of a calibration: plain data, to be saved as JSON. Rates are in 10^6 bytes per second. */
 export type CalibrationProfile = z.infer<typeof profile>;
 
-/** What was measured of a tier, or of the source. */
+/** The measurements of a tier, or of the source. */
 export type PlaceProfile = CalibrationProfile['source'];
 
 /**
- * Checks a profile that was read from a file.
- * @throws TieredError `TIERED_CONFIG_INVALID` that names the first field that is wrong.
+ * Validates a profile that was read from a file.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that names the first invalid field.
  */
 export function parseProfile(value: unknown): CalibrationProfile {
   const parsed = profile.safeParse(value);
@@ -71,8 +71,9 @@ export function parseProfile(value: unknown): CalibrationProfile {
 const STEADY = 1.5;
 
 /**
- * Tells in sentences what not to trust in a profile: curves with a point that gave more than 1.5 times as
- * much at one time as at another, as on a machine or a source that others use. Empty if nothing seems wrong.
+ * Returns sentences on the curves of a profile not to trust. They have a point with more than 1.5 times the
+ * throughput at one time than at another, as on a machine or a source that others use. Empty if nothing seems
+ * wrong.
  */
 export function unsteadyIn({ source, tiers, peers }: CalibrationProfile): string[] {
   return [source, ...tiers, ...(peers ? [peers] : [])].flatMap(({ name, spread: spreads = { read: 1 } }) =>
@@ -87,12 +88,12 @@ export function unsteadyIn({ source, tiers, peers }: CalibrationProfile): string
 }
 
 /**
- * The model by which `Hierarchy` chooses places: s / (r_j(p) / p), with as many reads under way as there are
- * (section 4). Set nothing on `tiers` and `source` that the hierarchy does not have: levels are counted as
- * the profile counts them.
+ * Returns the model by which `Hierarchy` chooses places: s / (r_j(p) / p), where p is the current number of
+ * reads in flight (section 4). Set nothing on `tiers` and `source` that the hierarchy does not have: levels
+ * are counted as the profile counts them.
  *
  * The time that a copy saves (`savedMs`) is split into bytes and latency. Latency is the time of one read
- * alone beyond that of its bytes at the highest rate. As many reads share it as are worthwhile for the
+ * alone beyond that of its bytes at the highest rate. It is shared by as many reads as are worthwhile for the
  * source. If peers were measured, `peers` is `peerModelOf`.
  */
 export function fetchModelOf(measured: CalibrationProfile): FetchModel {
@@ -113,9 +114,9 @@ export function fetchModelOf(measured: CalibrationProfile): FetchModel {
 }
 
 /**
- * The model by which a worker of a cluster chooses between a peer and the source: s / (b_c(p) / p), and s /
- * (t(gamma) / gamma), with as many reads under way as there are. A worker knows only its own, and takes all
- * to read as many from the source as itself.
+ * Returns the model by which a worker of a cluster chooses between a peer and the source: s / (b_c(p) / p),
+ * and s / (t(gamma) / gamma), for the current number of reads in flight. A worker knows only its own reads,
+ * and assumes that all workers read as many from the source as it does.
  * @throws TieredError `TIERED_CONFIG_INVALID` if peers were not measured.
  */
 export function peerModelOf({ source, peers }: CalibrationProfile, workers: number): PeerModel {
@@ -137,48 +138,48 @@ function ofWorkers({ points, ...rest }: ThroughputCurve, threads: number): Throu
   return { points: points.map(([operations, rate]) => [operations / threads, rate] as const), ...rest };
 }
 
-/** This part of the highest rate is as good as the highest. */
+/** This part of the highest rate counts as the highest. */
 const ENOUGH = 0.95;
 
-/** The fewest operations at a time that reached 95 % of a curve's highest rate. */
+/** Returns the fewest operations at a time that reached 95 % of a curve's highest rate. */
 function fewestOf({ points }: ThroughputCurve): number {
   const most = Math.max(...points.map(([, rate]) => rate));
   return Math.ceil(points.find(([, rate]) => rate >= ENOUGH * most)?.[0] ?? 1);
 }
 
 /**
- * How many reads at a time are worthwhile for the source: the fewest that reached 95 % of the highest rate.
- * For `adaptiveAutotuner({ initialProducers })`, which searches from there.
+ * Returns the worthwhile number of reads at a time for the source: the fewest that reached 95 % of the
+ * highest rate. For `adaptiveAutotuner({ initialProducers })`, which searches from there.
  */
 export function initialProducersOf({ source: { read } }: CalibrationProfile): number {
   return fewestOf(read);
 }
 
 /**
- * How many requests at a time are worthwhile to fill tiers: for each tier the fewest that reached 95 % of the
- * highest rate, and of these the most. For `new PlacementHandler({ concurrency })`. Undefined if that was not
- * measured of any tier.
+ * Returns the worthwhile number of requests at a time to fill tiers: for each tier the fewest that reached 95
+ * % of the highest rate, and of these the most. For `new PlacementHandler({ concurrency })`. Undefined if
+ * this was not measured for any tier.
  */
 export function placementConcurrencyOf({ tiers }: CalibrationProfile): number | undefined {
   const fewest = tiers.flatMap(({ place }) => (place === undefined ? [] : fewestOf(place)));
   return fewest.length === 0 ? undefined : Math.max(...fewest);
 }
 
-/** The part of a system that a profile does not know. */
+/** The part of a system that a profile does not contain. */
 export type SystemRest = Pick<SystemModel, 'workers' | 'staging'> & {
-  /** b_c, where it was not measured. */
+  /** b_c, if it was not measured. */
   readonly networkMBps?: number;
   /** d_j and p_j of each tier. */
   readonly tiers: readonly Pick<StorageClass, 'capacityMB' | 'threads'>[];
-  /** c and beta, where they were not measured. */
+  /** c and beta, if they were not measured. */
   readonly computeMBps?: number;
   readonly preprocessMBps?: number;
 };
 
 /**
- * Makes the system for the simulator from what was measured and what is planned.
- * @throws TieredError `TIERED_CONFIG_INVALID` if the number of tiers is not the measured one, or c, beta or
- * b_c is given nowhere.
+ * Makes the system for the simulator from measured and planned figures.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if the number of tiers is not the measured one, or if c, beta
+ * or b_c is given nowhere.
  */
 export function systemOf(measured: CalibrationProfile, rest: SystemRest): SystemModel {
   const { tiers, workers, staging } = rest;

@@ -1,7 +1,7 @@
 import type { Clock } from '@tiered/core';
 import type { PlaceProfile } from './profile.js';
 
-/** What one measurement may take. */
+/** The budget of one measurement. */
 export interface Budget {
   readonly ms: number;
   readonly bytes: number;
@@ -9,9 +9,9 @@ export interface Budget {
 
 /** One of the workers of a measurement. */
 export interface Lane {
-  /** Makes its next operation, and resolves to the bytes; undefined if there is no more. */
+  /** Runs its next operation, and resolves to the bytes; undefined if there are no more. */
   readonly next: () => Promise<number | undefined>;
-  /** Whether it is within something that has to be counted as a whole. Default: never. */
+  /** Whether it is inside a unit that has to be counted as a whole. Default: never. */
   readonly isWithin?: () => boolean;
 }
 
@@ -24,9 +24,9 @@ const ROUNDS = 2;
 /**
  * Measures the MB/s of this many operations at a time.
  *
- * Goes on until the time or the bytes are used up, or there are no more operations. It makes at least two
- * rounds, so that a budget that is too small still gives a figure, and lets lanes finish what they are
- * within. An operation that fails ends it: what cannot be read has no rate.
+ * Continues until the time or the bytes are used up, or there are no more operations. It makes at least two
+ * rounds, so that a budget that is too small still gives a figure, and lets lanes finish the unit they are
+ * in. A failed operation ends it, because unreadable data has no rate.
  * @param lanes Each makes its operations one after the other.
  */
 export async function rateOf(lanes: readonly Lane[], budget: Budget, clock: Clock): Promise<number> {
@@ -47,14 +47,14 @@ export async function rateOf(lanes: readonly Lane[], budget: Budget, clock: Cloc
   return bytes / 1000 / Math.max(LEAST_MS, clock.now() - start);
 }
 
-/** How often each point is measured. The median of three is right even if one is wrong. */
+/** Measurements of each point. The median of three is right even if one is wrong. */
 export const REPEATS = 3;
 
 const MOST_TIMES = 1000;
 
 /**
- * The rates of one curve. Each point is measured several times, with the other points in between, because a
- * load on the machine comes and goes.
+ * The rates of one curve. Each point is measured several times, with the other points in between, because
+ * other load on the machine comes and goes.
  */
 export class Repeats {
   readonly #rates = new Map<number, number[]>();
@@ -70,13 +70,15 @@ export class Repeats {
     return { points: [...this.#rates].map(([concurrency, rates]) => [concurrency, median(rates)]) };
   }
 
-  /** The highest rate over the lowest, at the point where that is most; 1 if all are equal. */
+  /** The highest rate over the lowest, at the point where this ratio is largest; 1 if all are equal. */
   get spread(): number {
     return Math.max(1, ...[...this.#rates.values()].map(timesIn));
   }
 }
 
-/** The highest rate over the lowest; the largest number that a file can hold if one try gave nothing. */
+/**
+ * The highest rate over the lowest; the largest number that a file can hold if one measurement gave nothing.
+ */
 function timesIn(rates: readonly number[]): number {
   return Math.min(MOST_TIMES, Math.max(...rates) / Math.min(...rates)) || MOST_TIMES;
 }

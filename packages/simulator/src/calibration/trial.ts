@@ -3,13 +3,13 @@ import { PrefixDriver } from '@tiered/core/decorators';
 import { InterceptingDriver, type DriverCall } from '@tiered/core/driver';
 import { PlacementHandler } from '@tiered/tiering';
 
-/** Where objects for measuring are on a tier, until it has been measured. */
+/** The prefix of objects on a tier during its measurement. */
 export const PREFIX = 'tiered-calibration/';
 
 /** The parts of a trial hierarchy. Its drivers are open, and stay open. */
 export interface TrialOptions {
   readonly source: StorageDriver;
-  /** All that it knows of the source. */
+  /** The objects of the source that it knows. */
   readonly objects: readonly ObjectStat[];
   readonly tier?: { readonly driver: StorageDriver; readonly quota: ByteSize };
   readonly clock: Clock;
@@ -17,8 +17,8 @@ export interface TrialOptions {
 }
 
 /**
- * Runs work with a hierarchy as users have it, and leaves nothing behind. The hierarchy knows some objects of
- * the source, and its tier begins empty, under a prefix.
+ * Runs work with a hierarchy like that of users, and leaves nothing behind. The hierarchy knows some objects
+ * of the source, and its tier begins empty, under a prefix.
  */
 export async function withTrial<T>(
   { source, objects, tier, clock, signal }: TrialOptions,
@@ -32,12 +32,12 @@ export async function withTrial<T>(
   });
   try {
     await hierarchy.open({ signal });
-    // A part of a tier keeps no index: nothing is placed until its content was listed.
+    // A part of a tier keeps no index: nothing is placed until its content has been listed.
     await hierarchy.idle({ signal });
     return await work(hierarchy);
   } finally {
     await hierarchy.close();
-    // Without the signal, because what was placed is deleted in any case.
+    // Without the signal, because placed objects are deleted in any case.
     if (part !== undefined) await empty(part);
   }
 }

@@ -1,14 +1,14 @@
 import type { Strategy, World } from '../strategies/strategy.js';
 import type { Timeline } from './timeline.js';
 
-/** What came from one place. */
+/** The bytes that came from one place. */
 export interface SourceShare {
   /** `source`, `remote`, or the name of one of the worker's own levels. */
   readonly from: string;
   readonly megabytes: number;
   /** Part of all bytes that workers fetched, from 0 to 1. */
   readonly share: number;
-  /** Seconds spent on fetching, over all threads of all workers. */
+  /** Seconds spent fetching, over all threads of all workers. */
   readonly seconds: number;
 }
 
@@ -26,18 +26,17 @@ export interface SimulationResult {
   /** When each epoch ended. */
   readonly epochEnds: readonly number[];
   /**
-   * All bytes that were fetched, by place, including those of staging. Empty where the strategy fetches
-   * nothing.
+   * All bytes that were fetched, by place, including those of staging. Empty if the strategy fetches nothing.
    */
   readonly sources: readonly SourceShare[];
   /**
-   * Part of all accesses that the sampler asks for and nobody makes, from 0 to 1. 0 if the whole dataset is
-   * read in every epoch.
+   * Part of all accesses of the sampler that no worker makes, from 0 to 1. 0 if the whole dataset is read in
+   * every epoch.
    */
   readonly notCovered: number;
   /**
-   * Part of all accesses for which a worker believed by its own progress that there was a copy, and there was
-   * none yet, from 0 to 1: the false positives of section 5.2.2. They read the source.
+   * Part of all accesses for which a worker assumed a copy, based on its own progress, before it existed,
+   * from 0 to 1: the false positives of section 5.2.2. They read the source.
    */
   readonly misjudged: number;
   /** Whether any worker may read any sample. */
@@ -53,9 +52,9 @@ export class Outcome {
   readonly #seconds: Float64Array;
   readonly #epochEnds: number[] = [];
   #stagingSeconds = 0;
-  /** Accesses that nobody made. */
+  /** Accesses that no worker made. */
   notCovered = 0;
-  /** Accesses that believed in a copy too early. */
+  /** Accesses that assumed a copy too early. */
   misjudged = 0;
 
   constructor(world: World, strategy: Strategy) {

@@ -30,7 +30,7 @@ export interface Simulation {
   readonly seed?: number | undefined;
   readonly assumptions?:
     { readonly [Field in keyof Assumptions]?: Assumptions[Field] | undefined } | undefined;
-  /** Decides which worker reads which samples. Default: `globalBatchSampler` of `@tiered/prefetch`. */
+  /** Assigns samples to workers. Default: `globalBatchSampler` of `@tiered/prefetch`. */
   readonly sampler?: Sampler | undefined;
 }
 
@@ -38,20 +38,20 @@ export interface Simulation {
 export interface SimulateOptions extends OperationOptions {
   /** Called after each epoch of each strategy. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
-  /** Gives the event loop its turns. Default: the machine's clock. */
+  /** Lets the event loop turn. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
 /**
  * Simulates a training under each of these strategies: how long it would take, and where it would read from.
  *
- * All workers are simulated, each of their accesses, step by step. A worker believes that another has a
- * sample as soon as its own progress has come to the access that brings it (section 5.2.2). Whoever asks
- * before the copy is there reads the source: `misjudged` counts that. Time follows `Timeline`. All strategies
- * see the same orders.
+ * Every access of every worker is simulated, step by step. A worker assumes that another has a sample as soon
+ * as its own progress reaches the access that brings it (section 5.2.2). A worker that asks before the copy
+ * exists reads the source; `misjudged` counts these accesses. Time follows `Timeline`. All strategies see the
+ * same orders.
  *
  * Time is linear in epochs x samples x strategies, memory in samples x workers x strategies (a byte each for
- * those that keep copies). The event loop gets a turn after each epoch of each strategy.
+ * those that keep copies). The event loop turns after each epoch of each strategy.
  * @throws The signal's reason, after the epoch that is being simulated.
  */
 export async function simulate(
@@ -114,11 +114,11 @@ class Run {
   readonly #localCosts = new Float64Array(NOWHERE + 1).fill(Infinity);
   readonly #remoteCosts = new Float64Array(NOWHERE + 1).fill(Infinity);
   readonly #copies: Pick<Copies, 'table' | 'stride'>;
-  /** Whether the level that a sample is brought to affects its cost. */
+  /** Whether the cost of a sample depends on the level that it is brought to. */
   readonly #placingCosts: boolean;
   /**
-   * When each sample first came to a worker that has it for others, in seconds; 0 also for those that were
-   * there before training began.
+   * When each sample first arrived at a worker that shares it, in seconds; 0 also for those that were there
+   * before training began.
    */
   readonly #since: Float32Array;
   readonly #bytes: Float64Array;
@@ -148,7 +148,7 @@ class Run {
     this.#bytes = new Float64Array(world.batchPart);
     this.#touched = new Uint8Array(world.batchPart);
     this.#copies = run.copies ?? {
-      // Nobody has any sample: one row serves for all.
+      // No worker has any sample: one row serves for all.
       table: new Uint8Array(world.sampler.workers + 1).fill(NOWHERE),
       stride: 0,
     };
@@ -183,7 +183,7 @@ class Run {
     return this.#outcome.result(this.#timeline, this.#refused);
   }
 
-  /** What a worker reads of one global batch. */
+  /** Simulates the reads of a worker in one global batch. */
   #part(worker: number, order: Uint32Array = new Uint32Array(), from: number): void {
     const { sizes, batchPart } = this.#world;
     const end = Math.min(order.length, from + batchPart);
@@ -221,15 +221,15 @@ class Run {
       if (where === FROM_LOCAL) served?.(worker, sample, level);
       else if (where === FROM_SOURCE) {
         brought?.(worker, sample);
-        // Until now nobody had it.
+        // Until now no worker had it.
         if (remote === Infinity && this.#since.length > 0) this.#since[sample] = this.#timeline.available;
       }
     }
   }
 
   /**
-   * Touches everything that a part of a batch needs at once. Each is a miss of the processor's cache. The
-   * misses of one loop overlap, while misses between the steps of the clock would wait for each other.
+   * Touches everything that a part of a batch needs, in one loop. Each access misses the processor's cache.
+   * The misses of one loop overlap, while misses between the steps of the clock would wait for each other.
    */
   #lookAhead(order: Uint32Array, from: number, end: number): void {
     const { sizes } = this.#world;

@@ -1,6 +1,6 @@
 /**
  * The content of a worker's staging buffer, in order. It is filled in the order of access, and a sample
- * leaves when its consumer is through with it (section 5.1).
+ * leaves when its consumer is done with it (section 5.1).
  */
 export class StagingRing {
   readonly #capacity: number;
@@ -16,8 +16,8 @@ export class StagingRing {
   }
 
   /**
-   * The time at which there is room for this many bytes. Forgets what has left by then. A sample larger than
-   * the buffer waits for an empty one.
+   * Returns the time at which there is room for this many bytes. Forgets the samples that have left by then.
+   * A sample larger than the buffer waits for an empty one.
    */
   roomFor(bytes: number): number {
     let at = 0;

@@ -11,20 +11,20 @@ export const FROM_LOCAL = 2;
 
 const MB = 1e6;
 /**
- * The part of what is known about the load of the source that is kept from one global batch to the next, so
- * that some ten batches count.
+ * The part of the known load of the source that is kept from one global batch to the next, so that about ten
+ * batches count.
  */
 const MEMORY = 0.9;
 
 /**
  * The clocks of all workers (section 4): the prefetch threads that fill the staging buffer in the order of
  * access, the source that they share, and the consumer behind them. Each access costs a few arithmetic
- * operations and no memory. A worker's accesses have to come in its order, and those of all workers step by
+ * operations and no memory. The accesses of a worker must come in its order, and those of all workers step by
  * step.
  */
 export class Timeline {
   /**
-   * The time at which the consumer is through with what it has, in seconds. Its next sample may come late,
+   * The time at which the consumer is done with its samples, in seconds. It may get its next sample later,
    * never earlier.
    */
   readonly done: Float64Array;
@@ -37,15 +37,15 @@ export class Timeline {
   readonly #threads: readonly Float64Array[];
   /** When each worker's share of the source is free. */
   readonly #lanes: Float64Array;
-  /** Seconds per byte from the source, at the present gamma. */
+  /** Seconds per byte from the source, at the current gamma. */
   readonly #sourceCost: Float64Array;
-  /** Seconds per byte of what is brought to a level of the worker, by level. */
+  /** Seconds per byte that is brought to a level of the worker, by level. */
   readonly #placeCosts: readonly Float64Array[];
   readonly #writeCost: number;
   readonly #computeCost: number;
   /**
-   * When a worker began its last fetch; when it had done so at the last update of gamma; seconds of reading
-   * the source since then.
+   * When a worker began its last fetch; the same at the last update of gamma; seconds of reading the source
+   * since then.
    */
   readonly #fronts: Float64Array;
   readonly #lastFronts: Float64Array;
@@ -57,7 +57,7 @@ export class Timeline {
   fetched = 0;
   /** When the last sample was in the staging buffer. */
   available = 0;
-  /** Whether the last sample was believed to be there, and was not. */
+  /** Whether the last sample was assumed to have a copy, and had none. */
   misjudged = false;
 
   constructor(system: SystemModel, assumptions: Assumptions) {
@@ -83,7 +83,7 @@ export class Timeline {
     this.#computeCost = 1 / system.computeMBps / MB;
   }
 
-  /** All workers fetch something before training begins, and wait for each other. */
+  /** Lets all workers fetch something before training begins, and wait for each other. */
   stage(bytesOfWorkers: Float64Array): void {
     const most = Math.max(...bytesOfWorkers);
     const seconds = fetchFromSource(this.#system, most / MB, this.#system.workers);
@@ -91,12 +91,14 @@ export class Timeline {
       times.fill(seconds);
   }
 
-  /** Consumes a sample that is there as soon as it is wanted. */
+  /** Consumes a sample that is available as soon as it is requested. */
   perfect(worker: number, bytes: number): void {
     this.#consume(worker, bytes, 0);
   }
 
-  /** Reads a sample from the source only when it is wanted, with one thread, while all others do the same. */
+  /**
+   * Reads a sample from the source only when it is requested, with one thread, while all others do the same.
+   */
   blocking(worker: number, bytes: number): void {
     this.fetched = bytes * (this.#sourceCost[worker] ?? 0);
     this.#consume(worker, bytes, (this.done[worker] ?? 0) + this.fetched + bytes * this.#writeCost);
@@ -109,7 +111,7 @@ export class Timeline {
    * @param local Seconds per byte from a storage class of the worker's own; Infinity if none has it.
    * @param remote Seconds per byte from another worker; Infinity if none has it.
    * @param level The level it is brought to if it comes from the source, or `NOWHERE`.
-   * @param since When the copy came that `remote` is of. A worker that begins before that finds none, and
+   * @param since When the copy behind `remote` arrived. A worker that begins before that finds none, and
    * reads the source. It knows its own copies.
    * @returns `FROM_SOURCE`, `FROM_REMOTE` or `FROM_LOCAL`.
    */
@@ -155,7 +157,7 @@ export class Timeline {
     return from;
   }
 
-  /** Updates how many workers read from the source at a time. To be called once for each global batch. */
+  /** Updates how many workers read from the source at a time. Call it once for each global batch. */
   updateGamma(): void {
     const { workers } = this.#system;
     if (this.#assumptions.gamma === 'all' || workers === 1) return;

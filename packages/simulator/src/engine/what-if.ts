@@ -5,9 +5,9 @@ import type { Simulation } from './simulate.js';
 /** A property to change, and the values it takes. */
 export interface Change {
   /**
-   * `staging` or a level, in GB; with `.read`, the MB/s of all its threads. `source`, the most MB/s that it
-   * gives to any number of workers: its curves keep their form, and levels are not written faster for it.
-   * `compute`, in MB/s. `workers`.
+   * `staging` or a level, in GB; with `.read`, the MB/s of all its threads. `source`, its highest MB/s for
+   * any number of workers: its curves keep their form, and levels are not written faster for it. `compute`,
+   * in MB/s. `workers`.
    */
   readonly what: string;
   readonly values: readonly number[];
@@ -51,7 +51,7 @@ export function variantsOf(system: SystemModel, changes: readonly Change[]): Var
   );
 }
 
-/** With a unit in which the number can be read. */
+/** Formats a size with a unit that makes the number readable. */
 function sizeOf(what: string, value: number): string {
   if (what === 'workers') return String(value);
   if (['compute', 'source'].includes(what) || what.endsWith('.read')) return `${value} MB/s`;
@@ -81,14 +81,14 @@ function changed(system: SystemModel, what: string, value: number): SystemModel 
   return { ...system, staging: change(system.staging), levels: system.levels.map(change) };
 }
 
-/** Scales what the source gives, to readers and to those who fill levels. */
+/** Scales the throughput of the source, for reads and for filling levels. */
 function withSource(system: SystemModel, most: number): SystemModel {
   const factor = most / mostOf(system.source);
   const levels = system.levels.map((level): StorageClass => {
     const { read, write = read, place } = level;
     if (place === undefined) return level;
     const limit = mostOf(write);
-    // A faster source fills a level faster up to what can be written, or as fast as was measured.
+    // A faster source fills a level faster, up to its write rate, or as fast as was measured.
     return {
       ...level,
       place: scaled(place, (rate) => Math.max(Math.min(rate, rate * factor), Math.min(rate * factor, limit))),
@@ -108,8 +108,8 @@ function mostOf({ points }: ThroughputCurve): number {
 /**
  * Makes a simulation smaller: divides the number of samples and all capacities by a factor. The cached part
  * of the dataset stays the same, and so does the time of a sample, so all times are shorter by this factor
- * (to 1 % as long as some 10,000 samples and a batch in each staging buffer are left). Of sizes given one by
- * one, those at equal steps are taken.
+ * (to within 1 % as long as some 10,000 samples and a batch in each staging buffer are left). From sizes
+ * given one by one, those at equal steps are taken.
  * @param simulation Must have no sampler of its own.
  * @param factor At least 1.
  */

@@ -1,25 +1,25 @@
 import { Random } from '@tiered/core';
 
 /**
- * A throughput as it was measured: pairs of a number (of threads, or clients) and MB/s, by rising number.
- * Between two points it is interpolated. Below the first it falls in proportion: one of two threads is taken
- * for half of what both reach. Beyond the last point see `beyond`.
+ * A measured throughput: pairs of a number (of threads, or clients) and MB/s, by rising number. Between two
+ * points it is interpolated. Below the first it falls in proportion: one of two threads counts for half of
+ * the throughput of both. Beyond the last point see `beyond`.
  */
 export interface ThroughputCurve {
   /** `[number, MB/s]`, at least one. */
   readonly points: readonly (readonly [number, number])[];
   /**
-   * The throughput beyond the last point. `'hold'` keeps that of the last point, as of a device that is
-   * saturated. `'linear'` rises like the linear regression through all points (what NoPFS does, section
-   * 5.2.2). Default: `'hold'`, which promises nothing that was not measured.
+   * The throughput beyond the last point. `'hold'` keeps that of the last point, like a saturated device.
+   * `'linear'` rises like the linear regression through all points (as NoPFS does, section 5.2.2). Default:
+   * `'hold'`, which assumes nothing beyond the measurements.
    */
   readonly beyond?: 'hold' | 'linear' | undefined;
 }
 
 /**
- * The throughput of this many threads or clients together, in MB/s.
- * @param curve What was measured.
- * @param many More than 0. Need not be whole, as an average number of clients is not.
+ * Returns the throughput of this many threads or clients together, in MB/s.
+ * @param curve The measured throughput.
+ * @param many More than 0. Need not be whole, since an average number of clients is not.
  */
 export function throughput({ points, beyond = 'hold' }: ThroughputCurve, many: number): number {
   let [fromAt, fromRate] = [0, 0];
@@ -62,23 +62,23 @@ export interface StorageClass {
   /** w_j(p): random writes of p threads together. Default: as `read`. */
   readonly write?: ThroughputCurve | undefined;
   /**
-   * MB/s that gamma workers together read from the source while they bring it to this class. That may be more
-   * than t(gamma), as whole objects are fetched in large requests, or less, as copies cost checksums and
-   * writes. Default: as t(gamma); in the paper, bringing costs nothing.
+   * MB/s that gamma workers together read from the source while they fill this class. This may be more than
+   * t(gamma), because whole objects are fetched in large requests, or less, because copies cost checksums and
+   * writes. Default: as t(gamma); in the paper, filling costs nothing.
    */
   readonly place?: ThroughputCurve | undefined;
 }
 
-/** The environment of a training (section 4, Table A.1): one worker a node, all workers alike. */
+/** The environment of a training (section 4, Table A.1): one worker per node, all workers alike. */
 export interface SystemModel {
   /** N, the number of workers. */
   readonly workers: number;
   /**
-   * c, how fast a worker trains. From samples per second: multiply by their mean size before any
+   * c, the training speed of a worker. From samples per second: multiply by their mean size before any
    * preprocessing.
    */
   readonly computeMBps: MegabytesPerSecond;
-  /** beta, how fast a thread preprocesses. */
+  /** beta, the preprocessing speed of a thread. */
   readonly preprocessMBps: MegabytesPerSecond;
   /** b_c, the throughput between two workers. The network is assumed to be free of congestion. */
   readonly networkMBps: MegabytesPerSecond;
@@ -90,19 +90,19 @@ export interface SystemModel {
   readonly levels: readonly StorageClass[];
 }
 
-/** r_j(p_j) / p_j: what one thread reads from a class. */
+/** r_j(p_j) / p_j: the read rate of one thread from a class. */
 function readRate({ read, threads }: StorageClass): MegabytesPerSecond {
   return throughput(read, threads) / threads;
 }
 
-/** w_j(p_j) / p_j: what one thread writes to a class. */
+/** w_j(p_j) / p_j: the write rate of one thread to a class. */
 function writeRate({ read, write = read, threads }: StorageClass): MegabytesPerSecond {
   return throughput(write, threads) / threads;
 }
 
 /**
  * t(gamma) / gamma: the share of the source that each of gamma workers gets.
- * @param placedOn The class that samples are brought to, if they are.
+ * @param placedOn The class that samples are brought to, if any.
  */
 function sourceRate({ source }: SystemModel, gamma: number, placedOn?: StorageClass): MegabytesPerSecond {
   return throughput(placedOn?.place ?? source, gamma) / gamma;
@@ -110,7 +110,7 @@ function sourceRate({ source }: SystemModel, gamma: number, placedOn?: StorageCl
 
 /**
  * fetch_{i,0,0}: from the source, while gamma - 1 other workers read from it as well (section 4, case 1).
- * @param placedOn The class that the sample is brought to, if it is.
+ * @param placedOn The class that the sample is brought to, if any.
  */
 export function fetchFromSource(
   system: SystemModel,
@@ -170,7 +170,7 @@ export interface NormalDataset {
   /** sigma, the standard deviation. Default: 0, so that all sizes are the same. */
   readonly sigmaMB?: number | undefined;
   /**
-   * How impossible sizes are avoided. `'symmetric'` draws again outside of 0 to 2 mu, which keeps the mean.
+   * How to avoid impossible sizes. `'symmetric'` draws again outside of 0 to 2 mu, which keeps the mean.
    * `'redraw'` draws again below 0, and `'clamp'` takes 0; both raise the mean. Default: `'symmetric'`,
    * because the totals that the paper states for its datasets are F times mu.
    */
@@ -180,7 +180,9 @@ export interface NormalDataset {
 /** The samples of a dataset: given one by one, or drawn. */
 export type Dataset = NormalDataset | { readonly sizesMB: ArrayLike<number> };
 
-/** The size of every sample in bytes. 8 bytes of memory a sample; a draw takes some 40 ns. */
+/**
+ * Returns the size of every sample in bytes. Takes 8 bytes of memory per sample; a draw takes about 40 ns.
+ */
 export function sampleSizes(dataset: Dataset, seed: number): Float64Array {
   if ('sizesMB' in dataset) return Float64Array.from(dataset.sizesMB, (mb) => Math.round(mb * 1e6));
   const { samples, meanMB, sigmaMB = 0, truncate = 'symmetric' } = dataset;

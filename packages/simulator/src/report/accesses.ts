@@ -7,12 +7,12 @@ import { documentOf } from './bars.js';
 
 use([BarChart, LineChart, GridComponent, LegendComponent, TitleComponent, SVGRenderer]);
 
-/** What `renderAccesses` draws. */
+/** The input of `renderAccesses`. */
 export interface Accesses {
   readonly title: string;
-  /** What is expected: the line. */
+  /** The expected distribution: the line. */
   readonly analysis: AccessAnalysis;
-  /** What was counted, by `accessDistribution`: the bars. */
+  /** The distribution counted by `accessDistribution`: the bars. */
   readonly counted: ArrayLike<number>;
 }
 
@@ -21,8 +21,8 @@ const FAINT = '#7b8794';
 const [FEW, MANY] = ['#829ab1', '#d9822b'];
 
 /**
- * Draws how many samples a worker reads how often, as Fig. 2. Those that it reads more often than the
- * threshold of the analysis have another color. Left and right of the bars and the line is nothing.
+ * Draws the distribution of a worker's reads per sample, as Fig. 2. Samples that it reads more often than the
+ * threshold of the analysis have another color. Empty ranges on the left and right are cut off.
  * @returns A whole SVG document.
  */
 export function renderAccesses({ title, analysis, counted }: Accesses): string {

@@ -5,30 +5,30 @@ import { SVGRenderer } from 'echarts/renderers';
 
 use([BarChart, GridComponent, LegendComponent, TitleComponent, SVGRenderer]);
 
-/** What each bar is divided into. */
+/** A part that each bar is divided into. */
 export interface BarPart {
   readonly name: string;
-  /** A color of CSS, such as `#d9822b`. */
+  /** A CSS color, such as `#d9822b`. */
   readonly color: string;
   /** Its value in each bar, in the order of the labels. */
   readonly values: readonly number[];
 }
 
-/** Bars below each other, each with a label at its left. */
+/** Bars below each other, each with a label on its left. */
 export interface Bars {
   readonly labels: readonly string[];
   readonly parts: readonly BarPart[];
-  /** What the values are, such as `hours`: written at the end of the axis. */
+  /** The unit of the values, such as `hours`, written at the end of the axis. */
   readonly unit: string;
   /** Pixels. */
   readonly width: number;
-  /** Pixels that the labels have. */
+  /** Pixels reserved for the labels. */
   readonly labelWidth: number;
-  /** Above the bars, with a legend. Default: neither, as for pages that have both as text. */
+  /** A title above the bars, with a legend. Default: neither, for pages that have both as text. */
   readonly title?: string | undefined;
   /**
-   * Of text. Default: `currentColor`, that of the text around it, on the ground of the page. With it, the
-   * ground is white.
+   * The color of text. Default: `currentColor`, that of the surrounding text, on the background of the page.
+   * If it is given, the background is white.
    */
   readonly ink?: string | undefined;
 }
@@ -40,8 +40,8 @@ const MARGIN = 30;
 const FAINT = '#7b8794';
 
 /**
- * Draws bars that are divided into parts. Labels and names are text, whatever is in them.
- * @returns A whole SVG document, which can stand in a page as it is.
+ * Draws bars that are divided into parts. Labels and names are escaped as text.
+ * @returns A whole SVG document, which can be embedded in a page as it is.
  */
 export function renderBars({ labels, parts, unit, width, labelWidth, title, ink }: Bars): string {
   const top = title === undefined ? 4 : TITLE;
@@ -91,15 +91,15 @@ function seriesOf({ name, color, values }: BarPart): BarSeriesOption {
 }
 
 /**
- * ECharts' marks for a pointer that is over something. It numbers them anew in each chart of a process;
- * without them, the same chart is the same document. Text cannot look like them: there, quotes are escaped.
+ * ECharts' marks for hovering. It numbers them anew in each chart of a process; without them, the same chart
+ * gives the same document. Text cannot look like them, because its quotes are escaped.
  */
 const HOVER = / class="zr\d+-cls-\d+"|<style >[^]*?<\/style>/g;
 
-/** The number of the chart, where a part of it is clipped. */
+/** The number of the chart in a reference to a clipped part of it. */
 const CLIPPED = /\bzr\d+-c(\d+)\b/g;
 
-/** Makes an SVG document of a chart, and ends the chart. */
+/** Renders a chart as an SVG document, and disposes of the chart. */
 export function documentOf(chart: ECharts): string {
   const svg = chart.renderToSVGString();
   chart.dispose();

@@ -1,6 +1,6 @@
 /**
- * The colours of bars, one for one thing in every chart. They differ in lightness too, so that they can be
- * told apart in print, by readers who see few colours, and on a light and a dark ground.
+ * The colours of bars; each stands for the same thing in every chart. They differ in lightness too, so that
+ * they can be told apart in print, by readers who see few colours, and on a light and a dark background.
  */
 export const COLORS = {
   /** The fastest tier first. */
@@ -15,8 +15,8 @@ export const COLORS = {
 } as const;
 
 /**
- * The look of all pages that report something: a small headline, the verdict in large letters, tiles with the
- * figures that matter, then pictures and tables. It follows the colours of its reader.
+ * The style of all report pages: a small headline, the verdict in large letters, tiles with the figures that
+ * matter, then pictures and tables. It follows the colours of its reader.
  */
 export const PAGE_STYLE = `
 :root { color-scheme: light dark; --ground: #f5f7fa; --paper: ${COLORS.paper}; --ink: ${COLORS.ink}; --faint: ${COLORS.faint}; --lines: ${COLORS.lines};

@@ -2,9 +2,9 @@ import Table from 'cli-table3';
 import type { SimulationResult } from '../engine/outcome.js';
 import { renderBars } from './bars.js';
 
-/** A result, and its setup where there are several. */
+/** A result, and its setup if there are several. */
 export interface ReportRow {
-  /** Such as `ram 10 GB, ssd 20 GB`; empty for the setup itself. */
+  /** Such as `ram 10 GB, ssd 20 GB`; empty for the original setup. */
   readonly setup: string;
   readonly result: SimulationResult;
 }
@@ -20,7 +20,7 @@ function duration(seconds: number): string {
   return seconds >= 60 ? `${(seconds / 60).toFixed(2)} min` : `${seconds.toFixed(2)} s`;
 }
 
-/** Why a policy cannot simply be compared with the others; empty if it can. */
+/** Says why a policy cannot simply be compared with the others; empty if it can. */
 function remarkOf({ refused, notCovered, fullRandomization }: SimulationResult): string {
   if (refused !== undefined) return `cannot run: ${refused}`;
   if (notCovered > 0)
@@ -33,7 +33,7 @@ function percent(share: number): string {
   return `${(100 * share).toFixed(1)} %`;
 }
 
-/** All places that anything came from, in order. */
+/** All places that bytes came from, in order. */
 function placesOf(rows: readonly ReportRow[]): string[] {
   return [...new Set(rows.flatMap(({ result }) => result.sources.map(({ from }) => from)))];
 }
@@ -106,8 +106,8 @@ const COLORS = ['#d9822b', '#829ab1', '#334e68', '#627d98', '#9fb3c8', '#486581'
 const NO_IO = 'no I/O';
 
 /**
- * Draws a bar for each row, as Fig. 7: as long as the execution time, and divided like the time of fetching
- * over the places that samples were fetched from.
+ * Draws a bar for each row, as Fig. 7: as long as the execution time, and divided like the fetch time over
+ * the places that samples were fetched from.
  * @returns A whole SVG document.
  */
 export function renderChart(title: string, rows: readonly ReportRow[]): string {

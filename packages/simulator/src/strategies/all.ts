@@ -13,7 +13,7 @@ import type { Strategy } from './strategy.js';
 /** Never stalls: the lower bound, whatever the storage. */
 const perfect: Strategy = { name: 'perfect', access: 'perfect' };
 
-/** Reads each sample from the source when it is wanted. Reads nothing ahead, and keeps nothing. */
+/** Reads each sample from the source when it is requested. Reads nothing ahead, and keeps nothing. */
 const naive: Strategy = { name: 'naive', access: 'blocking' };
 
 /**

@@ -1,4 +1,4 @@
-/** Who keeps what in a simulation. @module */
+/** Strategies, which decide what each worker keeps in a simulation. @module */
 export { noPfs, type NoPfsOptions } from './no-pfs.js';
 export { STRATEGIES } from './all.js';
 export { placed } from './placed.js';

@@ -4,9 +4,9 @@ import { Copies, quotasOf, type Strategy, type World } from './strategy.js';
 /** Options of `noPfs`. */
 export interface NoPfsOptions {
   /**
-   * Who brings a sample to the workers that are to keep it. `'anyone'`: the worker that reads it from the
-   * source first. Those that are to keep it know when it is in that worker's staging buffer, a storage class
-   * like any other, and take it from there. `'itself'`: a worker keeps only what it has read from the source
+   * Who brings a sample to the workers that should keep it. `'anyone'`: the worker that reads it from the
+   * source first. The keepers know when it is in that worker's staging buffer, a storage class like any
+   * other, and take it from there. `'itself'`: a worker keeps only samples that it has read from the source
    * itself. Default: `'anyone'`.
    */
   readonly filledBy?: 'anyone' | 'itself';

@@ -5,7 +5,8 @@ import { RoomsOfWorkers } from './rooms.js';
 
 /**
  * Data sharding. Before training begins, each worker copies its part of the dataset, or as much of it as
- * fits. Then it reads nothing else, in a random order, over and over, for as many accesses as an epoch has.
+ * fits. It then reads only these samples, in a random order, over and over, for as many accesses as an epoch
+ * has.
  */
 export const parallelStaging: Strategy = {
   name: 'parallel-staging',

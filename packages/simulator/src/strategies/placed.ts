@@ -4,8 +4,8 @@ import { Copies, NOWHERE, type Strategy, type StrategyRun, type World } from './
 import { RoomsOfWorkers } from './rooms.js';
 
 /**
- * Runs a live placement policy on each worker by itself, as `Hierarchy` with `PlacementHandler` does. What is
- * read from the source is placed, and copies are evicted if the policy evicts. Nothing is read from other
+ * Runs a live placement policy on each worker by itself, as `Hierarchy` with `PlacementHandler` does. Samples
+ * read from the source are placed, and copies are evicted if the policy evicts. Nothing is read from other
  * workers, and nothing is promoted.
  * @param policy Asked for every read of the source. It keeps nothing, so all workers can share it.
  */
@@ -19,7 +19,7 @@ export function placed(policy: PlacementPolicy): Strategy {
 /** MONARCH, on every worker: the first level with room, and nothing is ever evicted. */
 export const firstFit: Strategy = { ...placed(firstFitPolicy), name: 'first-fit' };
 
-/** A cache on every worker that evicts what was not read for longest. */
+/** A cache on every worker that evicts the least recently read sample. */
 export const lru: Strategy = placed(lruPolicy);
 
 function keeping(world: World, policy: PlacementPolicy): StrategyRun {
@@ -36,7 +36,7 @@ function keeping(world: World, policy: PlacementPolicy): StrategyRun {
   };
 }
 
-/** As `Placings` does it: after each placing, room for the largest object is made on its level. */
+/** As in `Placings`: after each placing, room for the largest object is made on its level. */
 function evicting(world: World, policy: PlacementPolicy): StrategyRun {
   const copies = new Copies(world, false);
   const rooms = new RoomsOfWorkers(world, () => policy);

@@ -2,8 +2,8 @@ import type { PlacementCandidate, PlacementPolicy, TierRoom } from '@tiered/tier
 import { quotasOf, type World } from './strategy.js';
 
 /**
- * Asks the live placement policies, one for each worker, as `PlacementHandler` does, with the room that each
- * worker has free. One object is used for all questions, so a sample costs no memory.
+ * Asks the live placement policies, one for each worker, as `PlacementHandler` does, with the free room of
+ * each worker. One object is used for all questions, so a sample costs no memory.
  */
 export class RoomsOfWorkers {
   readonly #sizes: Float64Array;
@@ -26,7 +26,7 @@ export class RoomsOfWorkers {
     );
   }
 
-  /** The level that a worker's policy chooses for a sample; undefined if none. */
+  /** Returns the level that a worker's policy chooses for a sample; undefined if none. */
   choose(worker: number, sample: number): number | undefined {
     const candidate = this.#candidate;
     candidate.sample = sample;
@@ -46,7 +46,7 @@ export class RoomsOfWorkers {
     return this.#rooms[worker]?.[level]?.freeBytes ?? 0;
   }
 
-  /** A sample was evicted from a level. */
+  /** Notes that a sample was evicted from a level. */
   release(worker: number, level: number, bytes: number): void {
     const room = this.#rooms[worker]?.[level];
     if (room !== undefined) room.freeBytes += bytes;

@@ -3,8 +3,8 @@ import { Copies, NOWHERE, quotasOf, type Strategy, type StrategyRun, type World 
 import { RoomsOfWorkers } from './rooms.js';
 
 /**
- * Workers keep what they read first, until they are full, and read from each other what others keep. By
- * default only in RAM, the first level.
+ * Workers keep the samples they read first, until they are full, and read from each other the samples that
+ * others keep. By default only in RAM, the first level.
  */
 function firstReaderKeeps(
   world: World,
@@ -22,8 +22,8 @@ function firstReaderKeeps(
 }
 
 /**
- * DeepIO with the order kept: the RAM of all workers, and the source for what is not in it. Ignores how often
- * a sample is read.
+ * DeepIO with the order kept: the RAM of all workers, and the source for samples that are not in it. Ignores
+ * how often a sample is read.
  */
 export const deepioOrdered: Strategy = {
   name: 'deepio-ordered',
@@ -31,8 +31,8 @@ export const deepioOrdered: Strategy = {
 };
 
 /**
- * DeepIO with the order relaxed. Once RAM is full the source is not read any more. A worker that is to read a
- * sample that nobody has reads one of its own instead.
+ * DeepIO with the order relaxed. Once RAM is full the source is not read any more. A worker reads one of its
+ * own samples instead of one that no worker has.
  */
 export const deepioOpportunistic: Strategy = {
   name: 'deepio-opportunistic',
@@ -62,7 +62,7 @@ export const deepioOpportunistic: Strategy = {
   },
 };
 
-/** How many samples at the beginning of an order fit into the RAM of a worker. */
+/** Returns how many samples at the beginning of an order fit into the RAM of a worker. */
 function fitting(world: World, order: Uint32Array): number {
   let [free = 0] = quotasOf(world);
   const end = order.findIndex((sample) => (free -= world.sizes[sample] ?? 0) < 0);
@@ -110,14 +110,17 @@ export const lbannPreloading: Strategy = {
 
 /** Options of `localityAware`. */
 export interface LocalityAwareOptions {
-  /** Where workers keep samples. Default: `'ram'`, because by Table 1 it does not use all of the hardware. */
+  /**
+   * The levels on which workers keep samples. Default: `'ram'`, because by Table 1 it does not use all of the
+   * hardware.
+   */
   readonly keeps?: 'ram' | 'all';
 }
 
 /**
  * Yang and Cong. The samples of a global batch are spread over the workers anyway, so each worker takes those
- * that it has, up to its part of the batch. The remaining ones go to workers that have too few. Epoch 0 fills
- * the workers.
+ * that it keeps, up to its part of the batch. The remaining ones go to workers that have too few. Epoch 0
+ * fills the workers.
  */
 export function localityAware({ keeps = 'ram' }: LocalityAwareOptions = {}): Strategy {
   return {
@@ -146,7 +149,7 @@ export function localityAware({ keeps = 'ram' }: LocalityAwareOptions = {}): Str
   };
 }
 
-/** Deals the samples of a global batch out anew. Each worker gets as many as it had. */
+/** Redistributes the samples of a global batch. Each worker gets as many as it had. */
 function exchange(parts: readonly Uint32Array[], owners: Int32Array): void {
   const batch = parts.flatMap((part) => [...part]);
   const filled = parts.map(() => 0);

@@ -1,7 +1,7 @@
 import type { AccessTable, Sampler } from '@tiered/prefetch/sampling';
 import type { SystemModel } from '../model/model.js';
 
-/** What a strategy knows about its run. */
+/** The facts that a strategy knows about its run. */
 export interface World {
   readonly system: SystemModel;
   /** Bytes of every sample. */
@@ -12,11 +12,11 @@ export interface World {
   readonly seed: number;
   /** Samples that a worker reads of one global batch, B / N, rounded. */
   readonly batchPart: number;
-  /** Frequencies and first accesses of every worker (section 3.2). Computed when first asked for. */
+  /** Frequencies and first accesses of every worker (section 3.2). Computed on first use. */
   readonly accesses: () => Promise<readonly AccessTable[]>;
 }
 
-/** An entry in a table of levels: nobody has the sample. */
+/** An entry in a table of levels: no worker has the sample. */
 export const NOWHERE = 255;
 
 /** How samples get to workers, according to one of the paper's policies (section 6). */
@@ -42,38 +42,36 @@ export interface Strategy {
 /** The state of a strategy during a run. */
 export interface StrategyRun {
   /**
-   * Which worker has which sample. The strategy changes it, and each access looks it up. Default: nobody has
-   * any.
+   * The samples that each worker has. The strategy changes it, and each access looks it up. Default: none.
    */
   readonly copies?: Copies;
   /** Bytes that each worker reads from the source before training begins. */
   readonly stagedBytes?: Float64Array;
   /**
-   * Changes what workers read in an epoch, in place.
-   * @returns The accesses of this epoch that the sampler asks for and nobody makes.
+   * Changes the reads of workers in an epoch, in place.
+   * @returns The accesses of the sampler in this epoch that no worker makes.
    */
   readonly reorder?: (epoch: number, orders: readonly Uint32Array[]) => number;
   /**
-   * The level that a sample will be on once this worker has read it from the source, or `NOWHERE`. Asked
-   * before the read, where bringing a sample to a level does not cost the same as reading it. Default:
+   * The level that a sample will be on once this worker has read it from the source, or `NOWHERE`. Called
+   * before the read, if bringing a sample to a level does not cost the same as reading it. Default:
    * `NOWHERE`.
    */
   readonly destination?: (worker: number, sample: number) => number;
-  /** A worker read a sample from the source. */
+  /** Called when a worker has read a sample from the source. */
   readonly brought?: (worker: number, sample: number) => void;
-  /** A worker read a sample from a level of its own. */
+  /** Called when a worker has read a sample from a level of its own. */
   readonly served?: (worker: number, sample: number, level: number) => void;
 }
 
 /** Added to a level: the sample is planned there, but not there yet. */
 const PLANNED = 128;
 
-/** Which worker has which sample on which level: F x (N + 1) bytes. */
+/** The level of each sample on each worker: F x (N + 1) bytes. */
 export class Copies {
   /**
-   * For each sample in turn: the fastest level on which any worker has it for others, then its level on each
-   * worker. What is known of a sample lies together, because looking it up takes most of the time of a
-   * simulation.
+   * For each sample in turn: the fastest level on which any worker shares it, then its level on each worker.
+   * The entries of a sample lie together, because looking them up takes most of the time of a simulation.
    */
   readonly table: Uint8Array;
   /** Entries of a sample in the table. */
@@ -98,25 +96,27 @@ export class Copies {
     return this.table[sample * this.stride] !== NOWHERE;
   }
 
-  /** A sample is on a level of a worker, or `NOWHERE`. */
+  /** Puts a sample on a level of a worker, or `NOWHERE`. */
   put(worker: number, sample: number, level: number): void {
     const row = sample * this.stride;
     this.table[row + 1 + worker] = level;
     if (this.shared && level < (this.table[row] ?? NOWHERE)) this.table[row] = level;
   }
 
-  /** The level that a sample is planned for on a worker and is not on yet; `NOWHERE` if there is none. */
+  /**
+   * Returns the level that a sample is planned for on a worker but is not on yet; `NOWHERE` if there is none.
+   */
   plannedOn(worker: number, sample: number): number {
     const level = this.levelOn(worker, sample);
     return level >= PLANNED && level !== NOWHERE ? level - PLANNED : NOWHERE;
   }
 
-  /** A sample is to come to a level of a worker. */
+  /** Plans a sample for a level of a worker. */
   plan(worker: number, sample: number, level: number): void {
     this.table[sample * this.stride + 1 + worker] = level + PLANNED;
   }
 
-  /** A sample has come to a worker that is to have it. */
+  /** Notes that a sample has arrived at a worker that it is planned for. */
   arrive(worker: number, sample: number): void {
     const level = this.plannedOn(worker, sample);
     if (level !== NOWHERE) this.put(worker, sample, level);

@@ -2,7 +2,7 @@ import type { OperationOptions } from '@tiered/core';
 import { assertCounts } from '@tiered/core/internal';
 import type { Sample, SampleReader } from './sample.js';
 
-/** Where loops take samples from. */
+/** The source that loops take samples from. */
 export interface SampleTaker {
   /** As `SampleReader.take`. */
   take(most: number, options?: OperationOptions): Promise<readonly Sample[]>;

@@ -12,10 +12,10 @@
  *   not, it is the consumer.
  * - `Curve` holds the throughput of each number of producers that was tried, and says which to try next. It
  *   ends at the fewest producers that are within a few percent of the best.
- * - `Opening` decides first, for small objects. Where the first reads wait for the source, it sets all
- *   producers to work at once to see how many are useful. Climbing there would take longer.
- * - `MemoryNeed` gives each number of producers room for two rounds of reads, or for eight where reads wait
- *   for the source. It doubles the room as long as producers stand still while consumers starve.
+ * - `Opening` decides first, for small objects. If the first reads wait for the source, it sets all producers
+ *   to work at once to see how many are useful. Climbing there would take longer.
+ * - `MemoryNeed` gives each number of producers room for two rounds of reads, or for eight if reads wait for
+ *   the source. It doubles the room as long as producers are idle while consumers starve.
  * - `AdaptiveTuner`, below, drives them. While it *searches*, every window moves the search on. Once it has
  *   *settled*, windows are long, and are only compared with what was found. It searches again when the
  *   workload has changed, in long strides. It also checks from time to time, in short strides, because
@@ -76,8 +76,8 @@ export interface AdaptiveAutotunerOptions {
  * unless it is fixed. The producers that it settles on give at least 95 % of the best throughput, unless the
  * source is too unsteady to tell.
  *
- * Cost: a few additions per decision. There is up to one decision a millisecond while the first reads end,
- * then about fifty a second while it searches, and four once it has settled.
+ * Cost: a few additions per decision. It makes up to one decision per millisecond while the first reads end,
+ * then about fifty per second while it searches, and four once it has settled.
  * @throws TieredError `TIERED_CONFIG_INVALID` for less than one producer.
  */
 export function adaptiveAutotuner({ initialProducers }: AdaptiveAutotunerOptions = {}): Autotuner {

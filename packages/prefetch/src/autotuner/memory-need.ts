@@ -7,7 +7,7 @@ import type { Totals } from './totals.js';
 const LEAST_BYTES = 16 * 2 ** 20;
 
 /**
- * Rounds of reads that there is room for: one is under way, and one waits for consumers. `OUT_OF_TURN` adds a
+ * Rounds of reads to provide room for: one in flight, and one that waits for consumers. `OUT_OF_TURN` adds a
  * few samples that are not taken in order.
  */
 const ROUNDS = 2;

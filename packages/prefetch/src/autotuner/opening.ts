@@ -18,7 +18,7 @@ const MOST_OF_THEM = 0.75;
 
 /**
  * How long ended reads are counted: this many times as long as a read took, and at least this many
- * milliseconds, because nothing ends while the process stands still.
+ * milliseconds, because nothing ends while the process is stalled.
  */
 const COUNTED_ROUNDS = 2;
 const COUNTED_MS = 20;
@@ -34,7 +34,7 @@ interface Move {
   readonly reason: string;
   /** Milliseconds until the next look. Undefined when the opening is over. */
   readonly nextInMs: number | undefined;
-  /** What was seen of fewer producers, if it says something about the present number. */
+  /** Totals of fewer producers, if they say something about the current number. */
   readonly known?: { readonly producers: number; readonly totals: Totals };
 }
 
@@ -50,11 +50,11 @@ interface Move {
 export class Opening {
   /** Undefined until all producers were set to work. */
   #first: First | undefined;
-  /** What was seen before ended reads began to count. */
+  /** Totals from before ended reads began to count. */
   #before: Totals | undefined;
 
   /**
-   * @param window What was seen since the last move.
+   * @param window Totals since the last move.
    * @param most The most producers.
    */
   see(window: Totals, producers: number, most: number): Move {
@@ -104,7 +104,7 @@ export class Opening {
       };
     const ended = (samples * ms) / (window.elapsedMs - before.elapsedMs);
     const useful = Math.max(first.producers, Math.ceil(MARGIN * ended));
-    // Producers without room do not show how many the source has use for.
+    // Producers without room do not show how many are useful for the source.
     const isTooMany = useful < MOST_OF_THEM * producers && !window.full;
     const landed = isTooMany ? useful : producers;
     return {

@@ -23,7 +23,7 @@ const SETTLED_READS = 64;
 const SEARCH_ROUNDS = 3;
 const SETTLED_ROUNDS = 8;
 
-/** What a window is for. */
+/** The purpose of a window. */
 export interface Purpose {
   /** Milliseconds that the window after a change has to last. Undefined in windows that count. */
   readonly warmUpMs: number | undefined;

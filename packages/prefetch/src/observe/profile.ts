@@ -120,7 +120,7 @@ export class Epochs {
 
 /**
  * Returns the hit ratio by bytes, 0 to 1: the part of all bytes that tiers served, or peers from theirs.
- * Undefined if nothing was read, or if its origin is unknown.
+ * Undefined if nothing was read, or if the place of reads is unknown.
  * @param levels Levels of an epoch, as in `EpochProfile.levels`: the source is the last one.
  */
 export function hitRatioOf(levels: readonly Pick<LevelReads, 'bytes'>[]): number | undefined {

@@ -59,7 +59,7 @@ export function accessDistribution(table: FrequencyTable): Uint32Array {
 }
 
 /**
- * The least whole number above this one. A number that is whole but for rounding counts as whole, such as 1.1
+ * The least whole number above this one. Numbers that are whole but for rounding count as whole, such as 1.1
  * x 250.
  */
 function leastAbove(value: number): number {
@@ -67,7 +67,9 @@ function leastAbove(value: number): number {
   return Math.abs(value - nearest) <= 1e-9 * nearest ? nearest + 1 : Math.ceil(value);
 }
 
-/** The probabilities of 0 to n successes: from the likeliest number on, as there is nothing to overflow. */
+/**
+ * The probabilities of 0 to n successes: computed from the likeliest number on, so that nothing overflows.
+ */
 function binomial(n: number, p: number): Float64Array {
   const parts = new Float64Array(n + 1);
   const mode = Math.min(n, Math.floor((n + 1) * p));

@@ -45,8 +45,8 @@ export async function frequencyTable(
  * order.
  *
  * Draws every epoch once, which takes most of the time, so request all needed workers at once. A table takes
- * one byte a sample as long as no count in it is above 255. The event loop turns after every epoch; an epoch
- * of 14.2 million samples blocks it for half a second.
+ * one byte per sample as long as no count in it is above 255. The event loop turns after every epoch; an
+ * epoch of 14.2 million samples blocks it for half a second.
  * @throws TieredError `TIERED_CONFIG_INVALID` for a worker that does not exist.
  * @throws The signal's reason, as soon as the epoch that is being counted is done.
  */
@@ -62,7 +62,7 @@ export async function frequencyTables(
 
 /**
  * Finds a worker's first access to each sample, counted from 0 over all epochs, or `NEVER_READ`. Takes four
- * bytes a sample, and as much time as `frequencyTables`.
+ * bytes per sample, and as much time as `frequencyTables`.
  * @throws As `frequencyTables`; also `TIERED_CONFIG_INVALID` if a worker has 2^32 - 1 accesses or more.
  */
 export async function firstAccesses(
@@ -77,7 +77,7 @@ export async function firstAccesses(
 
 /**
  * Finds the frequencies and first accesses of workers in one pass, as a placement by frequency needs them.
- * Takes five bytes a sample and worker.
+ * Takes five bytes per sample and worker.
  * @throws As `frequencyTables` and `firstAccesses`.
  */
 export async function accessTables(

@@ -1,7 +1,7 @@
 import { assertIndex, EpochOrders } from '../sequence/access-sequence.js';
 import type { Sampler } from './sampler.js';
 
-/** Dependencies of a sampler of this package. */
+/** The parts that a sampler of this package is made of. */
 export interface ArrangedSamplerParts extends Pick<Sampler, 'samples' | 'epochs' | 'workers'> {
   /** Accesses of one worker in one epoch. */
   readonly lengthOf: (worker: number) => number;

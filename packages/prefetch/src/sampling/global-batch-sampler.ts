@@ -79,7 +79,7 @@ class BatchSampler extends ArrangedSampler implements GlobalBatchSampler {
     const { samples, epochs = 1, seed, workers, batchSize, dropLast = false } = options;
     assertCounts({ samples }, 0);
     assertCounts({ epochs, workers, batchSize });
-    // Refuses a bad seed here, not in the first epoch.
+    // Rejects a bad seed here, not in the first epoch.
     new Random(seed);
     // As in a loader: a training would end at once, and look complete.
     if (dropLast && samples > 0 && samples < batchSize)

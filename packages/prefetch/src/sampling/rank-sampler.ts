@@ -38,7 +38,7 @@ export function rankSampler(options: RankSamplerOptions): Sampler {
   assertCounts({ epochs, workers, ...(batchSize !== undefined && { batchSize }) });
   if (dropLast && batchSize === undefined)
     throw configError('batchSize', 'the samples of a batch of one worker, with dropLast', batchSize);
-  // Refuses a bad seed here, not in the first epoch.
+  // Rejects a bad seed here, not in the first epoch.
   new Random(seed);
   const shares = new Shares({
     length: samples,

@@ -10,7 +10,7 @@ export interface TorchBatchSamplerOptions {
   readonly dropLast?: boolean | undefined;
 }
 
-/** What `torchBatchSampler` makes. */
+/** The sampler that `torchBatchSampler` makes. */
 export interface TorchBatchSampler extends Sampler {
   readonly batchSize: number;
   /**
@@ -29,7 +29,7 @@ export interface TorchBatchSampler extends Sampler {
 /**
  * Cuts the samples that each worker of a sampler reads into batches, as `torch.utils.data.BatchSampler` does,
  * and `DataLoader` with its `batch_size` and `drop_last`. Costs nothing beyond what the sampler costs.
- * @param sampler Any, such as `torchRandomSampler` or `torchDistributedSampler`.
+ * @param sampler Any sampler, such as `torchRandomSampler` or `torchDistributedSampler`.
  * @throws TieredError `TIERED_CONFIG_INVALID` for invalid options.
  */
 export function torchBatchSampler(

@@ -60,7 +60,7 @@ function inOrder(samples: number): Uint32Array {
   return new Uint32Array(samples).map((_, i) => i);
 }
 
-/** Deals an order out to the workers, starting again from its beginning where it is too short. */
+/** Deals an order out to the workers, starting again from its beginning if it is too short. */
 function stride(order: Uint32Array, workers: number, length: number): Uint32Array {
   const dealt = new Uint32Array(workers * length);
   let next = 0;

@@ -21,7 +21,7 @@ export interface TorchGeneratorOptions {
   readonly baseSeed?: 'every-epoch' | 'once' | 'never' | undefined;
 }
 
-/** What a sampler draws in one epoch. */
+/** The numbers that a sampler draws in one epoch. */
 export interface TorchEpoch {
   /** Samples of the dataset. */
   readonly samples: number;

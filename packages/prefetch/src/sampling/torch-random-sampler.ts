@@ -25,10 +25,10 @@ export interface TorchRandomSamplerOptions extends TorchGeneratorOptions {
  * order of `DataLoader(dataset, shuffle=True)` after `torch.manual_seed(seed)`, with any number of the
  * loader's own workers. Checked against PyTorch 1.13 and 2.15.
  *
- * It predicts trainings that draw nothing else from the generator between `manual_seed` and the last epoch,
- * and that read every epoch to its end. Weights that are initialised on the CPU and dropout on the CPU draw
- * from the global generator. So call `manual_seed` after the model is made, or give the sampler a generator
- * of its own.
+ * The prediction holds for trainings that draw nothing else from the generator between `manual_seed` and the
+ * last epoch, and that read every epoch to its end. Weights that are initialised on the CPU and dropout on
+ * the CPU draw from the global generator. So call `manual_seed` after the model is made, or give the sampler
+ * a generator of its own.
  *
  * An epoch costs O(length) time once and 4 bytes per access. The two epochs drawn last are kept. With a
  * generator of the sampler's own, an epoch before them costs as much as all up to it.

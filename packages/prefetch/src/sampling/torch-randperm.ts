@@ -10,8 +10,8 @@ const BLOCK = 1024;
 /**
  * Returns the permutation of 0 .. n-1 that `torch.randperm(n, generator=torch.Generator().manual_seed(seed))`
  * draws on the CPU: MT19937, and a shuffle from the front by remainders (`randperm_cpu` of ATen). Checked
- * against PyTorch 1.13 and 2.15. About as fast as PyTorch: 0.5
- * s for 14.2 million. O(n) time, 4n bytes.
+ * against PyTorch 1.13 and 2.15. About as fast as PyTorch: 0.5 s for 14.2 million. Takes O(n) time and 4n
+ * bytes.
  * @param n From 0 to 214,748,363. Larger ones differ between versions of PyTorch, and are rejected.
  * @param seed Whole number from 0 to 2^53 - 1. PyTorch uses the lower 32 bits only, so 2^32 gives the same
  * permutation as 0.
@@ -27,7 +27,7 @@ export function torchRandperm(n: number, seed: number): Uint32Array {
 export function drawPermutation(generator: TorchGenerator, n: number): Uint32Array {
   const order = new Uint32Array(n);
   for (let i = 0; i < n; i++) order[i] = i;
-  // Draw a block, then swap it, so that the processor has the cache misses of many swaps under way at once.
+  // Draw a block, then swap it, so that the processor has the cache misses of many swaps in flight at once.
   const drawn = new Uint32Array(BLOCK);
   for (let first = 0; first < n - 1; first += BLOCK) {
     const count = Math.min(BLOCK, n - 1 - first);

@@ -20,9 +20,9 @@ export interface TorchSubsetRandomSamplerOptions extends TorchGeneratorOptions {
  * after `torch.manual_seed(seed)` or from a generator that the sampler got. Both draw alike: it takes its
  * order from the global generator itself, and not a seed for it. Checked against PyTorch 1.13.
  *
- * It predicts trainings that draw nothing else from that generator, as `torchRandomSampler` does. An epoch
- * costs O(indices) time once and 4 bytes per index. The indices and the two epochs drawn last are kept. An
- * epoch before them costs as much as all up to it.
+ * The prediction holds for trainings that draw nothing else from that generator, as `torchRandomSampler`
+ * does. An epoch costs O(indices) time once and 4 bytes per index. The indices and the two epochs drawn last
+ * are kept. An epoch before them costs as much as all up to it.
  * @throws TieredError `TIERED_CONFIG_INVALID` for invalid options.
  */
 export function torchSubsetRandomSampler(options: TorchSubsetRandomSamplerOptions): Sampler {

@@ -3,7 +3,7 @@ import type { Sampler } from './sampler.js';
 import { torchEpochs, type TorchGeneratorOptions } from './torch-epochs.js';
 import type { TorchGenerator } from './torch-generator.js';
 
-/** The most weights that `torch.multinomial` takes. */
+/** Most weights that `torch.multinomial` takes. */
 const MOST_WEIGHTS = 2 ** 24;
 
 /** Numbers that a double takes. */
@@ -24,8 +24,8 @@ export interface TorchWeightedRandomSamplerOptions extends TorchGeneratorOptions
  * CPU: the numbers of `torch.multinomial` for weights of 64 bits, after `torch.manual_seed(seed)` or from a
  * generator that the sampler got. Checked against PyTorch 1.13 and 2.15.
  *
- * It predicts trainings that draw nothing else from that generator, as `torchRandomSampler` does. Without
- * replacement, PyTorch 2.0 to 2.6 draws other numbers if it was built with MKL, as on x86.
+ * The prediction holds for trainings that draw nothing else from that generator, as `torchRandomSampler`
+ * does. Without replacement, PyTorch 2.0 to 2.6 draws other numbers if it was built with MKL, as on x86.
  *
  * With replacement an epoch costs O(length log weights) time, and 8 bytes per weight are kept. Without, it
  * costs O(weights log weights) time, 8 bytes per weight, and 12 more while it is drawn. Two samples whose

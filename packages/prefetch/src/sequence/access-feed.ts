@@ -44,8 +44,8 @@ export interface RequestFeed {
 }
 
 /**
- * The most accesses taken from a stream ahead of their admission. Enough for batches, and bounded where a
- * stream has no end.
+ * Most accesses taken from a stream ahead of their admission. Enough for batches, and bounded if a stream has
+ * no end.
  */
 const STREAMED_AHEAD = 256;
 
@@ -85,7 +85,7 @@ class IteratorFeed implements RequestFeed {
     try {
       this.#iterator?.return?.();
     } catch {
-      // The feed is left for another reason already, and nobody waits for more.
+      // The feed was already left for another reason, and no consumer waits for more.
     }
   }
 }
@@ -99,7 +99,7 @@ class StreamFeed implements RequestFeed {
   #iterator: AsyncIterator<Access | string> | undefined;
   #count = 0;
   #isPulling = false;
-  /** Whether nothing more is asked for, because the stream has ended, has failed, or was left. */
+  /** Whether no more requests are made, because the stream has ended, has failed, or was left. */
   #isOver = false;
   #failure: { readonly error: unknown } | undefined;
 

@@ -25,8 +25,8 @@ export interface AccessSequence extends Iterable<Access> {
   /** Returns one access, without replaying those before it. */
   at(epoch: number, position: number): Access;
   /**
-   * Iterates over the accesses from this place to the end of the last epoch. For resuming.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for a place that the sequence does not reach.
+   * Iterates over the accesses from this position to the end of the last epoch. For resuming.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for a position that the sequence does not reach.
    */
   from(epoch: number, position: number): IterableIterator<Access>;
 }
@@ -59,21 +59,21 @@ export function listSequence(keys: Iterable<string>, options: ListSequenceOption
 /**
  * Makes a sequence that reads the keys in a new order each epoch. Epoch e is the permutation of the keys, in
  * the order given, that `Random(seed, e)` of `@tiered/core` draws (xoshiro128\*\*, Fisher and Yates). It is
- * stable forever, so sort the keys if they come from a listing. Drawing the order of an epoch takes 4 bytes a
- * key and O(keys) time, once. The two orders drawn last are kept.
+ * stable forever, so sort the keys if they come from a listing. Drawing the order of an epoch takes 4 bytes
+ * per key and O(keys) time, once. The two orders drawn last are kept.
  * @param keys Copied.
  * @throws TieredError `TIERED_CONFIG_INVALID` for an invalid seed or number of epochs.
  */
 export function shuffledSequence(keys: Iterable<string>, options: ShuffledSequenceOptions): AccessSequence {
   const { seed, epochs = 1 } = options;
-  // Refuses a bad seed here, not in the first epoch.
+  // Rejects a bad seed here, not in the first epoch.
   new Random(seed);
   const copied = [...keys];
   const orders = new EpochOrders((epoch) => new Random(seed, epoch).permutation(copied.length));
   return new KeySequence(copied, { epochs, indexAt: (epoch, position) => orders.of(epoch)[position] });
 }
 
-/** Dependencies of a sequence of keys. */
+/** The parts that a sequence of keys is made of. */
 interface KeySequenceParts {
   readonly epochs: number;
   /** Default: the number of keys. */

@@ -1,7 +1,7 @@
 import { invariant } from '@tiered/core/internal';
 import Denque from 'denque';
 
-/** Memory lent by an arena, or outside of it where the arena has no room. */
+/** Memory lent by an arena, or outside of it if the arena has no room. */
 export interface Block {
   readonly bytes: Uint8Array;
   /** Returns it to its owner. Call it once. */

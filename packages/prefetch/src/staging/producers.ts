@@ -62,7 +62,7 @@ export class Producers {
   #readsAtOnce = 0;
   /** Reads in flight. Each read of a batch counts. */
   #requests = 0;
-  /** The most reads that may be in flight now. */
+  /** Most reads that may be in flight now. */
   #concurrency: number;
   #isWaking = false;
   #isToWake = false;
@@ -183,7 +183,7 @@ export class Producers {
     this.#queues.share(this.#tuner.tuning);
   }
 
-  /** Starts as many reads as there are free producers, samples and room for. */
+  /** Starts as many reads as free producers, samples and room allow. */
   #wake(): void {
     if (this.#isWaking) {
       this.#isToWake = true;

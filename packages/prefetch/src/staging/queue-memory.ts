@@ -18,7 +18,7 @@ export class BufferMemory {
     this.limit = limit;
   }
 
-  /** Whether there is room for a sample, or nothing beside it. */
+  /** Whether there is room for a sample, or nothing else is held. */
   hasRoomFor(bytes: number): boolean {
     return this.heldBytes === 0 || this.heldBytes + memoryOf(bytes) <= this.limit;
   }

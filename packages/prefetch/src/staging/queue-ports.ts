@@ -18,7 +18,7 @@ export interface MemoryPort {
    * reads may still write to it.
    */
   abandon(): void;
-  /** Whether there is room for a sample beside what all queues hold, or they hold nothing. */
+  /** Whether there is room for a sample beside the memory that all queues hold, or they hold nothing. */
   hasRoomFor(bytes: number): boolean;
 }
 

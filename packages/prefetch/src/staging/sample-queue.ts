@@ -131,7 +131,7 @@ export class SampleQueue {
     return this.#admission.isFull;
   }
 
-  /** Whether a consumer waits for a sample that nobody is reading yet. */
+  /** Whether a consumer waits for a sample that is not being read yet. */
   get isUrgent(): boolean {
     return this.#window.count === 0 && this.waiters.first() !== undefined;
   }

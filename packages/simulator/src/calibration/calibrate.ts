@@ -69,8 +69,8 @@ const PART_OF_QUOTA = 0.5;
  * the drivers, even when it fails or is aborted. The source is only read. Time and bytes stay within their
  * budgets, except that each measurement makes at least two rounds.
  *
- * Recently read bytes are in the caches of the operating system. If the dataset is larger than memory, so
- * that the training's reads do not hit those caches, use a dataset of objects that have not been read.
+ * Recently read bytes are in the caches of the operating system. If the dataset is larger than memory, and
+ * the training's reads do not hit those caches, use a dataset of objects that have not been read.
  * @throws TieredError `TIERED_CONFIG_INVALID` for invalid options, and for a source without objects. Errors
  * of drivers are thrown as they are.
  * @throws The signal's reason.

@@ -71,9 +71,9 @@ export function parseProfile(value: unknown): CalibrationProfile {
 const STEADY = 1.5;
 
 /**
- * Returns sentences on the curves of a profile not to trust. They have a point with more than 1.5 times the
- * throughput at one time than at another, as on a machine or a source that others use. Empty if nothing seems
- * wrong.
+ * Describes in sentences which curves of a profile not to trust: those with a point that gave more than 1.5
+ * times as much at one time as at another, as on a machine or a source that others use. Empty if nothing
+ * seems wrong.
  */
 export function unsteadyIn({ source, tiers, peers }: CalibrationProfile): string[] {
   return [source, ...tiers, ...(peers ? [peers] : [])].flatMap(({ name, spread: spreads = { read: 1 } }) =>
@@ -156,8 +156,8 @@ export function initialProducersOf({ source: { read } }: CalibrationProfile): nu
 }
 
 /**
- * Returns the worthwhile number of requests at a time to fill tiers: for each tier the fewest that reached 95
- * % of the highest rate, and of these the most. For `new PlacementHandler({ concurrency })`. Undefined if
+ * Returns the worthwhile number of concurrent requests to fill tiers: for each tier the fewest that reached
+ * 95 % of the highest rate, and of these the most. For `new PlacementHandler({ concurrency })`. Undefined if
  * this was not measured for any tier.
  */
 export function placementConcurrencyOf({ tiers }: CalibrationProfile): number | undefined {

@@ -86,7 +86,9 @@ export class Copies {
     this.shared = shared;
   }
 
-  /** Returns the level that has a sample on a worker, or is planned to; `NOWHERE` if there is none. */
+  /**
+   * Returns the level that has a sample on a worker, or that it is planned for; `NOWHERE` if there is none.
+   */
   levelOn(worker: number, sample: number): number {
     return this.table[sample * this.stride + 1 + worker] ?? NOWHERE;
   }

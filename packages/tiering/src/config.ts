@@ -1,4 +1,4 @@
-/** Makes the placement from a configuration file. @module */
+/** Creates the placement from a configuration file. @module */
 import { byteSize, expected, flag, group, text, wholeNumber } from '@tiered/config/fields';
 import type { PlacementFactory } from '@tiered/core/placement';
 import { z } from 'zod';
@@ -12,7 +12,7 @@ import type { PlacementPolicy } from './policies/policy.js';
 import { promoting } from './policies/promoting.js';
 import { sizeAware } from './policies/size-aware.js';
 
-/** Smaller requests cost more than they bring, and mostly mean that a unit was forgotten: `chunk: 4`. */
+/** Smaller requests cost more than they gain, and usually mean a forgotten unit: `chunk: 4`. */
 const LEAST_CHUNK = 4096;
 
 const promotes = {
@@ -24,7 +24,7 @@ const promotes = {
   }).optional(),
 };
 
-/** Adds promotion to a policy where a file asks for it. */
+/** Adds promotion to a policy if the file asks for it. */
 function withPromotion(policy: PlacementPolicy, promote: boolean | undefined): PlacementPolicy {
   return promote === true ? promoting(policy) : policy;
 }
@@ -45,7 +45,7 @@ const pin = group('a pin, such as { pattern: "val/**", level: 0 }', {
     }),
 });
 
-/** Every policy that a file can name: its name, its options, and how it is made from them. */
+/** Every policy that a file can name: its name, its options, and how to create it from them. */
 const POLICIES = [
   group('the policy firstFit and its options', { name: z.literal('firstFit'), ...promotes })
     .meta({
@@ -106,7 +106,7 @@ const withOptions = z.discriminatedUnion('name', POLICIES, {
   error: ({ input }) => expected(aPolicy).error({ input: (input as { readonly name?: unknown }).name }),
 });
 
-/** How policies are written that a name alone does not describe. */
+/** How to write policies that need options. */
 const WRITTEN: Readonly<Record<string, string>> = {
   pinned: '{ name: pinned, pins: [{ pattern: "val/**", level: 0 }] }',
   sizeAware: '{ name: sizeAware, largest: [1MiB] }',

@@ -28,11 +28,11 @@ export interface HandlerParts {
   readonly origins: Origins;
 }
 
-/** What the parts are made of. */
+/** Inputs of `openParts`. */
 interface Wanted {
   readonly host: PlacementHost;
   readonly policy: PlacementPolicy;
-  /** Requests of the background at a time, and writes of tiers. */
+  /** Concurrent background requests, and concurrent writes to tiers. */
   readonly concurrency: number;
   readonly chunkSize: ChunkSize;
   readonly memoryBytes: number;
@@ -43,7 +43,7 @@ interface Wanted {
   readonly closing: AbortSignal;
 }
 
-/** Opens the tiers, joins the parts together, and begins to adopt copies. */
+/** Opens the tiers, connects the parts, and starts to adopt copies. */
 export async function openParts(wanted: Wanted, options: OperationOptions): Promise<HandlerParts> {
   const { host, policy, concurrency, chunkSize, memoryBytes, readersWait, tierReads, holds, closing } =
     wanted;
@@ -84,8 +84,7 @@ export async function openParts(wanted: Wanted, options: OperationOptions): Prom
 }
 
 /**
- * The counts of all parts of a handler, and what they hold now. Reads that were served are counted by
- * `ServedReads`.
+ * Returns the counts of all parts of a handler, and what they hold now. `ServedReads` counts served reads.
  */
 export function statsOf({
   budget,

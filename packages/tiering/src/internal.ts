@@ -1,4 +1,2 @@
-/**
- * What the packages of this repository share and users must not build on: it may change with any release.
- */
+/** Shared by the packages of this repository. Users must not depend on it: it may change with any release. */
 export { Recency } from './admission/recency.js';

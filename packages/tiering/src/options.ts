@@ -6,42 +6,43 @@ import type { PlacementPolicy } from './policies/policy.js';
 /** Options of `PlacementHandler`. */
 export interface PlacementHandlerOptions {
   /**
-   * Decides which level an object is placed on. Default: `firstFit`, the optimum where every object is read
-   * once an epoch.
+   * The policy that decides which level an object is placed on. Default: `firstFit`, which is optimal if
+   * every object is read once per epoch.
    */
   readonly policy?: PlacementPolicy | undefined;
   /**
-   * Requests to the source that run at the same time in the background, at least 1. Reads that somebody waits
-   * for do not count. As many writes to tiers run at first; their number then adapts between 1 and 32, as
-   * that makes them faster. Default: 6, the size of the paper's pool.
+   * Maximum number of concurrent background requests to the source, at least 1. Reads with a waiting caller
+   * do not count. Writes to tiers start with the same concurrency, which then adapts to their throughput,
+   * between 1 and 32. Default: 6, the size of the paper's pool.
    */
   readonly concurrency?: number | undefined;
   /**
    * Bytes of one request to the source while an object is being placed. Objects up to this size are fetched
-   * whole. Default: 4 MiB at first, then between 1 and 16 MiB, so that a request takes 20 to 200 ms: long
-   * enough that latency does not count, short enough that the reader of a part does not wait for the rest.
+   * whole. Default: 4 MiB at first, then adapted between 1 and 16 MiB so that a request takes 20 to 200 ms:
+   * long enough that latency does not matter, short enough that the reader of a part does not wait for the
+   * rest.
    */
   readonly chunk?: ByteSize | undefined;
   /**
-   * Bytes of memory for chunks on their way to tiers. Some drivers keep an object in memory until it is
-   * published (`capabilities.buffersWrites`). On its way to their tier an object counts twice, and is not
-   * placed there if that exceeds `memory`. The memory in which readers get their bytes comes on top. Default:
-   * 256 MiB, a second or two of a disk's writes.
+   * Memory budget in bytes for chunks in flight to tiers. Some drivers buffer an object in memory until it is
+   * published (`capabilities.buffersWrites`). An object in flight to such a tier counts twice, and is not
+   * placed there if that exceeds `memory`. Memory that readers get their bytes in is extra. Default: 256 MiB,
+   * a second or two of a disk's writes.
    */
   readonly memory?: ByteSize | undefined;
   /**
-   * What a read does when it would place its object and `memory` is full, because tiers take less than the
-   * source gives.
+   * Behaviour of a read that would place its object while `memory` is full, because tiers are slower than the
+   * source.
    *
-   * - `'wait'`: The read waits for memory, ahead of all background work. The first epoch goes as fast as the
-   *   tiers write, and every object is fetched once. If nothing moves for 10 s, readers go on without placing
-   *   until something does.
+   * - `'wait'`: The read waits for memory, ahead of all background work. The first epoch runs at the write
+   *   speed of the tiers, and every object is fetched once. If no memory is released for 10 s, readers
+   *   continue without placing until some is.
    * - `'goOn'`: The read is served at once, and its object is not placed. The object is fetched again in the
-   *   background when the tiers have caught up.
+   *   background once the tiers have caught up.
    *
-   * An abort of the read ends the wait, and so does closing. Default: `'wait'`, because everybody shares the
-   * source. Going on costs the source a second fetch of every byte that was not placed. Waiting costs one
-   * epoch, and nothing where tiers are faster than the source.
+   * Aborting the read ends the wait, and so does closing. Default: `'wait'`, because the source is shared.
+   * `'goOn'` costs the source a second fetch of every byte that was not placed. `'wait'` slows down one
+   * epoch, and costs nothing if tiers are faster than the source.
    */
   readonly whenBehind?: 'wait' | 'goOn' | undefined;
 }
@@ -49,7 +50,7 @@ export interface PlacementHandlerOptions {
 const WHEN_BEHIND = ['wait', 'goOn'] as const;
 
 /**
- * The options with their defaults.
+ * Validates the options and applies their defaults.
  * @throws TieredError `TIERED_CONFIG_INVALID`
  */
 export function checkedHandlerOptions(options: PlacementHandlerOptions) {
@@ -60,7 +61,7 @@ export function checkedHandlerOptions(options: PlacementHandlerOptions) {
   return { policy, concurrency, chunk, memoryBytes: parseBytes(memory, 'memory'), whenBehind };
 }
 
-/** @throws TieredError `TIERED_CONFIG_INVALID` for what is no policy. */
+/** @throws TieredError `TIERED_CONFIG_INVALID` if the value is not a policy. */
 function assertPolicy(policy: PlacementPolicy): void {
   if (typeof (policy as Partial<PlacementPolicy>).place === 'function') return;
   throw configError(

@@ -30,33 +30,33 @@ import type { PlacementPolicy } from './policies/policy.js';
 import type { Range } from './source/range-reads.js';
 import { newReading, ServedReads, type Reading } from './origins/served-reads.js';
 
-/** Calls of `place` that are worked on at the same time; the others wait for these. */
+/** Maximum number of concurrent `place` calls; further calls queue. */
 const PLACES_AT_A_TIME = 256;
 
 /**
  * Places objects on tiers while they are read (MONARCH, CCGrid'22, section III).
  *
  * **Problem.** The first epoch has to read everything from the source anyway; later epochs should not.
- * Copying must not delay the reads that cause it, must not ask the source twice for a byte, and must not
- * overfill a tier. Copies on a tier must be worth trusting after a crash.
+ * Copying must not delay the reads that cause it, must not request a byte from the source twice, and must not
+ * overfill a tier. Copies on a tier must be trustworthy after a crash.
  *
- * **Moving parts.** The *policy* names a level for an object that is read for the first time. The level's
- * *store* grants the bytes, from a lease of the index that all processes on that tier share. A *fill* then
- * brings the object chunk by chunk, those that readers wait for first. It gives the chunks to the readers and
- * writes them to the tier; at the end it publishes the copy. A *range read* brings what is not being placed.
- * The *copy index* knows what is on the tiers, checks what an earlier process left there, and removes what
- * must not be served. The *gate* lets requests pass to the source: those of readers at once, the others when
- * no reader is waiting.
+ * **Moving parts.** The *policy* chooses a level for an object that is read for the first time. The level's
+ * *store* grants the bytes, from a lease on the index that all processes on that tier share. A *fill* then
+ * fetches the object chunk by chunk, starting with the chunks that readers wait for. It hands the chunks to
+ * the readers, writes them to the tier, and finally publishes the copy. A *range read* fetches bytes that are
+ * not being placed. The *copy index* tracks the copies on the tiers, checks those of earlier processes, and
+ * removes those that must not be served. The *gate* admits requests to the source: readers' requests at once,
+ * background requests when no reader is waiting.
  *
- * **The way of a read.** The read path itself serves copies that are whole and trusted. All other reads come
- * here. *Origins* say where the range of a read is: in a copy that is still to be checked, or that holds only
- * the beginning of the object; else in a fill that is under way; else in a fill that begins now; else in the
- * source. A range that spans the end of a partial copy has two.
+ * **How a read is served.** The read path itself serves copies that are whole and trusted. All other reads
+ * come here. *Origins* decide where the range of a read comes from, in this order: a copy that is unchecked
+ * or holds only the beginning of the object, a fill in progress, a new fill, the source. A range that spans
+ * the end of a partial copy has two origins.
  *
  * **Invariants.** Copies and claims of a tier never exceed its quota, over all processes. An object has at
- * most one fill under way, and one copy that is served. A reader waits for its bytes and for nothing else.
- * Bytes that were fetched of one version are never served or published as another. After `close` nothing is
- * under way.
+ * most one fill in progress, and one copy that is served. A reader waits for its bytes and nothing else.
+ * Bytes fetched from one version are never served or published as another. After `close` nothing is in
+ * progress.
  */
 export class PlacementHandler implements Placement {
   readonly seesHits: boolean;
@@ -68,14 +68,14 @@ export class PlacementHandler implements Placement {
   readonly #memoryBytes: number;
   readonly #readersWait: boolean;
   readonly #closing = new AbortController();
-  /** Reads of tiers, except those of the read path. Their readers may leave; close() waits for them. */
+  /** Tier reads outside the read path. Their readers may leave; `close` waits for the reads. */
   readonly #tierReads = new OperationScope();
   readonly #places = pLimit(PLACES_AT_A_TIME);
   readonly #served = new ServedReads();
   readonly #holds = new Holds();
   #attached: HandlerParts | undefined;
 
-  /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for invalid options. */
   constructor(options: PlacementHandlerOptions = {}) {
     const { policy, concurrency, chunk, memoryBytes, whenBehind } = checkedHandlerOptions(options);
     this.#options = options;
@@ -87,18 +87,18 @@ export class PlacementHandler implements Placement {
     this.#chunkSize = new ChunkSize(chunk, this.#memoryBytes);
   }
 
-  /** Makes a handler with the same options that goes by another policy. This one is not changed. */
+  /** Returns a handler with the same options and another policy. This handler is unchanged. */
   withPolicy(policy: PlacementPolicy): PlacementHandler {
     return new PlacementHandler({ ...this.#options, policy });
   }
 
-  /** @throws TieredError `TIERED_CONFIG_INVALID` for a quota that holds not even one chunk. */
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for a quota smaller than one chunk. */
   assertTiers(tiers: readonly Tier[]): void {
     for (const tier of tiers) this.#chunkSize.assertFits(tier);
     if (tiers.length > 0) this.policy.assertLevels?.(tiers.length);
   }
 
-  /** Opens the tiers, and begins to adopt their copies that are of the present versions. */
+  /** Opens the tiers, and starts to adopt their copies of current object versions. */
   async open(host: PlacementHost, options: OperationOptions): Promise<void> {
     this.#attached = await openParts(
       {
@@ -138,7 +138,7 @@ export class PlacementHandler implements Placement {
   }
 
   async readMany(reads: readonly PlacementRead[], options: TracedOptions): Promise<readonly ReadOutcome[]> {
-    // Objects that are being placed are fetched in chunks that readers share, so a batch gains nothing.
+    // Objects being placed are fetched in chunks that readers share, so batching gains nothing.
     const readOne = async (read: PlacementRead) => {
       const { object, offset, target, pieces } = read;
       if (pieces === undefined) await this.readInto(object, offset, target, options);
@@ -148,7 +148,7 @@ export class PlacementHandler implements Placement {
     return Promise.all(reads.map((read) => readOutcome(readOne(read))));
   }
 
-  /** Reads pieces in one request if the object stays in the source, else wherever each of them is. */
+  /** Reads pieces in one request if the object stays in the source; else reads each from its own origin. */
   async #readPieces(read: PlacementRead, pieces: Float64Array, options: TracedOptions): Promise<void> {
     const { object, offset, target } = read;
     const reading = newReading(options);
@@ -166,8 +166,8 @@ export class PlacementHandler implements Placement {
   }
 
   /**
-   * Where a range is; not a promise where that is known at once.
-   * @throws What `close` says from then on.
+   * Returns the origin of a range; a promise only if it is not known at once.
+   * @throws TieredError `TIERED_CLOSED` after `close`.
    */
   #originOf(range: Range, reading: Reading): Origin | Promise<Origin> {
     this.#closing.signal.throwIfAborted();
@@ -175,19 +175,19 @@ export class PlacementHandler implements Placement {
   }
 
   place(object: ObjectRef, { signal }: OperationOptions): Promise<number> {
-    // Bounded, because each call that waits for room looks again whenever a fill has ended.
+    // Bounded, because each call that waits for room looks again whenever a fill ends.
     const calm = this.#parts.urgency.begin();
     const placed = this.#places(() => placeNow(this.#parts, this.#closing.signal, object, signal));
     return raceAbort(placed.finally(calm), signal);
   }
 
   /**
-   * Deletes the copy that is served of an object, for whoever knows better than the policy what is read next.
-   * The object is read from the source from now on, and is placed as one that never was.
+   * Deletes the served copy of an object. For callers that know better than the policy what is read next.
+   * From now on the object is read from the source, and is placed as if it never had been.
    *
-   * Resolves to true when the tier has its room back, or to false if there is no copy. A copy that could not
-   * be deleted keeps its room, and that is tried again (event `tierFault`).
-   * @throws TieredError `TIERED_NOT_OPEN`; `TIERED_CLOSED`. An abort ends the waiting only.
+   * Resolves to true once the tier has its room back, or to false if there is no copy. A copy that could not
+   * be deleted keeps its room, and the deletion is retried (event `tierFault`).
+   * @throws TieredError `TIERED_NOT_OPEN`; `TIERED_CLOSED`. An abort ends only the wait.
    */
   async evict(key: string, { signal }: OperationOptions = {}): Promise<boolean> {
     this.#closing.signal.throwIfAborted();
@@ -195,8 +195,8 @@ export class PlacementHandler implements Placement {
   }
 
   /**
-   * Bytes that there is room for now on each level: quota less copies, and less claims of all processes; or
-   * what its bound leaves, where that is less.
+   * Returns the free bytes of each level: the quota minus the copies and claims of all processes, or the rest
+   * of the level's bound if that is less.
    */
   freeBytes(): readonly number[] {
     const { host, copies } = this.#parts;
@@ -205,7 +205,9 @@ export class PlacementHandler implements Placement {
     );
   }
 
-  /** What it holds of a level, and the bound of that: for whoever shares the level out among several. */
+  /**
+   * Returns what this handler holds of a level, and its bound. For callers that divide a level among several.
+   */
   hold(level: number): LevelHold {
     return this.#holds.of(level);
   }
@@ -232,7 +234,7 @@ export class PlacementHandler implements Placement {
     }
   }
 
-  /** Returns what was done so far, and what is held at this moment. */
+  /** Returns what was done so far, and what is held now. */
   stats(): PlacementStats {
     if (this.#attached === undefined) return NOTHING_PLACED;
     return { ...this.#served.counts, ...statsOf(this.#attached) };

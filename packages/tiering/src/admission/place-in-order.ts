@@ -1,9 +1,9 @@
 import { isTieredError, type Hierarchy, type OperationOptions } from '@tiered/core';
 import { assertCounts, raceAbort } from '@tiered/core/internal';
 
-/** Where the objects are, as `placeInOrder` counts them. */
+/** Counts of objects by where they are, as reported by `placeInOrder`. */
 export interface FillCounts {
-  /** Objects on each level, the fastest first, including those that were there before. */
+  /** Objects on each level, fastest first, including objects that were already there. */
   readonly placed: readonly number[];
   /** Objects that stay in the source: no level took them, or fetching them failed. */
   readonly left: number;
@@ -14,36 +14,38 @@ export interface FillCounts {
 /** Options of `placeInOrder`. */
 export interface PlaceInOrderOptions extends OperationOptions {
   /**
-   * Objects on their way at the same time, at least 1. Default: 6, the background pool of `PlacementHandler`.
-   * More gain nothing: the handler lets no more background requests through to the source, and only one
-   * beside a reader that waits.
+   * Objects in flight at the same time, at least 1. Default: 6, the background pool of `PlacementHandler`.
+   * More gain nothing: the handler admits no more background requests to the source, and only one while a
+   * reader waits.
    */
   readonly concurrency?: number | undefined;
-  /** Called after each object with the counts so far. If it throws, the filling ends with that error. */
+  /** Called after each object with the counts so far. If it throws, `placeInOrder` ends with that error. */
   readonly onProgress?: ((counts: FillCounts) => void) | undefined;
-  /** Called for each object that could not be looked up. If it throws, the filling ends with that error. */
+  /**
+   * Called for each object that could not be looked up. If it throws, `placeInOrder` ends with that error.
+   */
   readonly onFailed?: ((key: string, error: unknown) => void) | undefined;
 }
 
 /**
- * Puts objects on tiers ahead of their reads, in the order given: before a training, or beside it, as NoPFS
- * does for each storage class (HDMLP, sections 5.1 and 5.2). The policy decides which level an object goes
- * to, if any.
+ * Places objects on tiers ahead of their reads, in the given order: before a training, or alongside it, as
+ * NoPFS does for each storage class (HDMLP, sections 5.1 and 5.2). The policy decides which level an object
+ * goes to, if any.
  *
- * Objects are begun in order, `concurrency` at a time. If a reader is just having an object placed, that is
- * waited for, and nothing is fetched twice. Keys are taken one by one as there is a place for them, so a
+ * Objects are started in order, `concurrency` at a time. If a read is already placing an object, that
+ * placement is awaited, and nothing is fetched twice. Keys are taken one by one as slots become free, so a
  * sequence of millions costs no memory.
  *
- * The fault of one object costs speed but no data, so the filling goes on. An object that could not be
- * fetched is left in the source, and its next read tries again; the hierarchy's event `placementFailed` says
- * why. An object that the hierarchy cannot look up is counted as failed.
+ * A failure of one object costs speed but no data, so the other objects are still placed. An object that
+ * could not be fetched stays in the source, and its next read retries; the hierarchy's event
+ * `placementFailed` says why. An object that the hierarchy cannot look up counts as failed.
  *
- * Abort rejects with `signal.reason` at once, whatever the source does. No more keys are taken. Objects on
- * their way get there, or not; `Hierarchy.idle` waits for them.
- * @param hierarchy A hierarchy that was started.
- * @param keys Objects; each once.
+ * Abort rejects with `signal.reason` at once, regardless of the source. No more keys are taken. Objects in
+ * flight may or may not be placed; `Hierarchy.idle` waits for them.
+ * @param hierarchy A started hierarchy.
+ * @param keys Keys of the objects, each once.
  * @throws TieredError `TIERED_CONFIG_INVALID` for a concurrency below 1 or not whole; `TIERED_NOT_OPEN` and
- * `TIERED_CLOSED` of the hierarchy. Errors of `keys` are thrown as they are.
+ * `TIERED_CLOSED` of the hierarchy. Errors of `keys` are passed through.
  */
 export async function placeInOrder(
   hierarchy: Hierarchy,
@@ -69,12 +71,12 @@ export async function placeInOrder(
   return { placed, ...counts };
 }
 
-/** Errors that every other object would meet as well. */
+/** Errors that all other objects would meet as well. */
 const END_ALL = ['TIERED_NOT_OPEN', 'TIERED_CLOSED'] as const;
 
 /**
- * Works on items in order, `concurrency` at a time. Takes no more after a failure or an abort, and ends when
- * all work under way has ended.
+ * Processes items in order, `concurrency` at a time. Takes no more after a failure or an abort, and ends once
+ * all work in progress has ended.
  */
 async function forEach<T>(
   items: Iterable<T> | AsyncIterable<T>,

@@ -3,20 +3,20 @@ import { fits, type PlacementCandidate, type PlacementPolicy } from './policy.js
 
 /** Options of `frequency`. */
 export interface FrequencyOptions {
-  /** A plan of `frequencyPlan`. */
+  /** The plan, from `frequencyPlan`. */
   readonly plan: Uint8Array;
   /**
-   * The number of the sample that an object is. Undefined for objects that the plan does not know; they stay
-   * in the source.
+   * Returns the sample number of an object. Undefined for objects that are not in the plan; they stay in the
+   * source.
    */
   readonly sampleOf: (key: string) => number | undefined;
 }
 
 /**
- * Places objects where a plan says, and nowhere else (HDMLP, section 5.1). A worker keeps what it will read
- * most often, which by Lemma 1 others read less often, and leaves to others what they will read more often.
- * Nothing is ever evicted. An object that finds no room on its level, because something else is there, stays
- * in the source.
+ * Places objects on the levels that a plan assigns, and nowhere else (HDMLP, section 5.1). A worker keeps the
+ * samples that it will read most often, which by Lemma 1 other workers read less often. It leaves to others
+ * the samples that they will read more often. Nothing is ever evicted. An object stays in the source if other
+ * data takes the room on its level.
  */
 export function frequency({ plan, sampleOf }: FrequencyOptions): PlacementPolicy {
   return {

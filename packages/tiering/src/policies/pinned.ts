@@ -3,9 +3,9 @@ import picomatch from 'picomatch';
 import { firstFit } from './first-fit.js';
 import { fits, type PlacementPolicy } from './policy.js';
 
-/** Which objects live on which level. */
+/** Pins objects to a level. */
 export interface Pin {
-  /** A glob for keys: `*` within a segment, `**` over segments, `{a,b}`. */
+  /** A glob for keys: `*` within a path segment, `**` across segments, `{a,b}`. */
   readonly pattern: string;
   /** The level that the objects live on. `'source'` leaves them in the source. */
   readonly level: number | 'source';
@@ -13,17 +13,17 @@ export interface Pin {
 
 /** Options of `pinned`. */
 export interface PinnedOptions {
-  /** For each object the first pin that matches its key decides. */
+  /** The pins. The first one that matches an object's key decides. */
   readonly pins: readonly Pin[];
-  /** Decides for objects that no pin matches. Default: `firstFit`. */
+  /** The policy for objects that no pin matches. Default: `firstFit`. */
   readonly otherwise?: PlacementPolicy | undefined;
 }
 
 /**
- * Places objects whose keys match a pattern on the level that it names, and nowhere else: validation data in
- * RAM, say, or an index that must never be read from the source. A pinned object that does not fit on its
- * level stays in the source. Room is not kept free for objects that come later: place them first, by
- * `hierarchy.place`.
+ * Places objects whose keys match a pattern on the level of that pin, and nowhere else: for example
+ * validation data in RAM, or an index that must never be read from the source. A pinned object that does not
+ * fit on its level stays in the source. No room is reserved for objects that come later: place them first,
+ * with `hierarchy.place`.
  * @throws TieredError `TIERED_CONFIG_INVALID` for a pin without a pattern, or with an invalid level.
  */
 export function pinned({ pins, otherwise = firstFit }: PinnedOptions): PlacementPolicy {

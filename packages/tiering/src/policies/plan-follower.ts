@@ -1,11 +1,11 @@
 import { frequency, type FrequencyOptions } from './frequency.js';
 import type { PlacementPolicy } from './policy.js';
 
-/** A policy whose plan comes when the training is known. */
+/** A policy that gets its plan once the training is known. */
 export interface PlanFollower extends PlacementPolicy {
   /**
-   * Places by this plan from now on, as `frequency` does. Copies that were placed before stay where they are.
-   * @param options The plan, and which of its samples an object is.
+   * Follows this plan from now on, as `frequency` does. Copies placed earlier stay where they are.
+   * @param options The plan, and the mapping from objects to its samples.
    */
   follow(options: FrequencyOptions): void;
 }
@@ -16,9 +16,9 @@ export function isPlanFollower(policy: PlacementPolicy): policy is PlanFollower 
 }
 
 /**
- * The policy `frequency` for a plan that is made after the hierarchy, from the seed of the training that it
- * serves: a `DataLoader` with the option `clairvoyant` makes it. Until there is a plan, nothing is placed,
- * because what is placed is never evicted.
+ * The policy `frequency` for a plan that is made after the hierarchy. A `DataLoader` with the option
+ * `clairvoyant` makes the plan from the seed of its training. Nothing is placed before there is a plan,
+ * because placed copies are never evicted.
  */
 export function planFollower(): PlanFollower {
   let planned: PlacementPolicy | undefined;

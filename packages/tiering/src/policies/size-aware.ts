@@ -5,8 +5,9 @@ import { firstWithRoom, type PlacementPolicy } from './policy.js';
 /** Options of `sizeAware`. */
 export interface SizeAwareOptions {
   /**
-   * The largest object that each level takes, the fastest level first. Levels beyond the list take any.
-   * `['1MiB']`, for example, lets only objects of up to 1 MiB into RAM, and all others onto the disks below.
+   * The size of the largest object that each level accepts, fastest level first. Levels beyond the list
+   * accept any size. For example, `['1MiB']` admits only objects of up to 1 MiB to RAM, and all others to the
+   * disks below.
    */
   readonly largest: readonly ByteSize[];
 }
@@ -14,9 +15,10 @@ export interface SizeAwareOptions {
 /**
  * First fit, with the fast levels kept for small objects.
  *
- * A small object costs a slower level mostly its latency: on a disk an open and a read, on an object store a
- * round trip. A large one costs mostly its bytes, which all levels bring at a fair rate. So a gibibyte of RAM
- * saves more time when it holds ten thousand small objects than when it holds eight large ones.
+ * Reading a small object from a slower level costs mostly latency: an open and a read on a disk, a round trip
+ * on an object store. Reading a large one costs mostly transfer time, and all levels have a fair bandwidth.
+ * So a gibibyte of RAM saves more time if it holds ten thousand small objects than if it holds eight large
+ * ones.
  * @throws TieredError `TIERED_CONFIG_INVALID` if `largest` is not a list, or an entry is not a size.
  */
 export function sizeAware({ largest }: SizeAwareOptions): PlacementPolicy {

@@ -1,10 +1,10 @@
 import { frequencyPlan, UNPLANNED, type FrequencyPlanOptions } from './frequency-plan.js';
 import { MOST_WORKERS, turnOf } from './shared-reads.js';
 
-/** In a table of homes: nobody keeps the sample. */
+/** Entry in a table of homes for a sample that no worker keeps. */
 export const NO_HOME = MOST_WORKERS;
 
-/** What one worker will read in all epochs, as `accessTables` of `@tiered/prefetch/sampling` gives it. */
+/** The reads of one worker over all epochs, as returned by `accessTables` of `@tiered/prefetch/sampling`. */
 export interface WorkerAccesses extends Pick<FrequencyPlanOptions, 'frequency' | 'first'> {
   /** The number of the worker. */
   readonly worker: number;
@@ -16,33 +16,33 @@ export interface ClusterPlanOptions extends Pick<FrequencyPlanOptions, 'sizes' |
   readonly accesses: readonly WorkerAccesses[];
 }
 
-/** A worker that keeps a sample according to the plan, and on which level. */
+/** A worker that keeps a sample according to the plan, and the level that the sample is on. */
 export interface SampleHolder {
   readonly worker: number;
   readonly level: number;
 }
 
-/** Says which sample lives on which level of which worker. */
+/** Assigns samples to the levels of all workers. */
 export interface ClusterPlan {
   /** The plan of a worker, for `frequency` and `fillOrder`; undefined for a worker that has none. */
   planOf(worker: number): Uint8Array | undefined;
-  /** The level of a worker that a sample is to live on, or `UNPLANNED`. */
+  /** The level of a sample on a worker, or `UNPLANNED`. */
   levelOn(worker: number, sample: number): number;
-  /** The workers that keep a sample: those with it on the fastest level first, then by number. O(workers). */
+  /** The workers that keep a sample, by level with the fastest first, then by number. O(workers). */
   holders(sample: number): SampleHolder[];
 }
 
 /**
- * Makes the plans of all workers of a training, by `frequencyPlan` (HDMLP, section 5.1).
+ * Makes the plans of all workers of a training with `frequencyPlan` (HDMLP, section 5.1).
  *
- * The plans follow from what everybody knows: the seed, the sizes, the quotas and `savedMs`. So each worker
- * computes the same plans, and knows without asking which worker has a sample. `savedMs` has to be the same
- * function on all workers: of one profile, and never of what a worker measured itself. A sample that a worker
- * reads too seldom to keep is read more often by others (Lemma 1), and one of them mostly keeps it. All
- * workers have the same levels.
+ * The plans depend only on inputs that all workers know: the seed, the sizes, the quotas and `savedMs`. So
+ * each worker computes the same plans, and knows without asking which worker has a sample. `savedMs` must be
+ * the same function on all workers: taken from one profile, never from a worker's own measurements. A sample
+ * that a worker reads too rarely to keep is read more often by other workers (Lemma 1), and usually one of
+ * them keeps it. All workers have the same levels.
  *
- * Takes the time of the plans, which are made one after the other. Keeps one byte a sample and worker. For
- * many workers make one plan at a time by `frequencyPlan`, and keep no more than `homesOf` does.
+ * The plans are made one after the other, and their times add up. Keeps one byte per sample and worker. For
+ * many workers, make one plan at a time with `frequencyPlan`, and keep only the result of `homesOf`.
  * @throws As `frequencyPlan`.
  */
 export function clusterPlan({ accesses, sizes, quotas, savedMs }: ClusterPlanOptions): ClusterPlan {
@@ -61,13 +61,13 @@ export function clusterPlan({ accesses, sizes, quotas, savedMs }: ClusterPlanOpt
 }
 
 /**
- * Names one worker for each sample that anybody keeps, its home: one that has it on its fastest level. Which
- * of several that is differs from sample to sample, so that all are asked equally often.
+ * Names a home for each sample that any worker keeps: one of the workers that have it on the fastest level.
+ * The choice among several differs from sample to sample, so that all workers are asked equally often.
  *
- * The plans may be made one after the other, as a generator does. Keeps two bytes a sample, whatever the
- * number of workers; needs one more while it works.
+ * The plans may come from a generator that makes one at a time. Keeps two bytes per sample, for any number of
+ * workers, and needs one more while it runs.
  * @param plans The level of each sample on each worker, with the number of the worker, in any order.
- * @param size Samples, and workers of the training (at most 65,535).
+ * @param size The number of samples, and of workers in the training (at most 65,535).
  * @returns The home of each sample, or `NO_HOME`.
  */
 export function homesOf(

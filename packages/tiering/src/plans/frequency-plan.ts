@@ -2,55 +2,55 @@ import type { FetchModel } from '@tiered/core';
 import { configError } from '@tiered/core/internal';
 import { inOrderOfAccess, sortedBy } from './sorted-by.js';
 
-/** The entry of a plan for a sample that is on no level, but stays in the source. */
+/** The entry of a plan for a sample that stays in the source. */
 export const UNPLANNED = 255;
 
-/** A level that says itself which samples it has room for. */
+/** A level that decides itself which samples fit. */
 export interface PlanRoom {
-  /** Counts a sample, if there is room for it. Returns whether there is. */
+  /** Takes room for a sample, if there is enough. Returns whether there was. */
   take(sample: number): boolean;
 }
 
-/** Options of `frequencyPlan`: what one worker will read, and what it has room for. */
+/** Options of `frequencyPlan`: the reads of one worker, and its room. */
 export interface FrequencyPlanOptions {
-  /** How often the worker will read each sample. The number of a sample is its index here. */
+  /** How often the worker will read each sample, by sample number. */
   readonly frequency: ArrayLike<number>;
   /**
-   * For each sample that the worker reads: which of the worker's accesses is the first to it, counted from 0.
+   * For each sample that the worker reads: the position of its first access among the worker's accesses, from
+   * 0.
    */
   readonly first: ArrayLike<number>;
   /** Bytes of each sample. */
   readonly sizes: ArrayLike<number>;
   /**
-   * What each level holds, the fastest first: bytes, or a room that says itself what has a place in it. At
-   * most 255 levels. Tiers take more than the bytes of objects: `tierSpaces` makes rooms that count that.
+   * The capacity of each level, fastest first: bytes, or a room that decides itself what fits. At most 255
+   * levels. Tiers use more than the bytes of objects: `tierSpaces` makes rooms that account for that.
    */
   readonly quotas: readonly (number | PlanRoom)[];
   /**
-   * Milliseconds that a copy of a sample of this many bytes saves each time it is read, at least 0. For a
-   * source that takes 10 ms to answer and gives 100 MB/s: `(bytes) => 10 + bytes / 100e3`. With r reads at a
-   * time, which wait side by side: `10 / r + bytes / 100e3`. Default: in proportion to the bytes, as with a
-   * source without latency, so that a byte is worth the same in any sample.
+   * Milliseconds that a copy of a sample of this many bytes saves per read, at least 0. For a source with a
+   * latency of 10 ms and a bandwidth of 100 MB/s: `(bytes) => 10 + bytes / 100e3`. With r concurrent reads,
+   * whose latencies overlap: `10 / r + bytes / 100e3`. Default: proportional to the bytes, as for a source
+   * without latency, so that a byte is worth the same in any sample.
    */
   readonly savedMs?: ((bytes: number) => number) | undefined;
 }
 
 /**
- * Decides which sample lives on which level. The samples that are worth most per byte to this worker go to
- * the fastest level, until it is full; then to the next.
+ * Assigns samples to levels. The samples that are worth most per byte to this worker go to the fastest level
+ * until it is full, then to the next.
  *
- * By default the samples that the worker will read most often are worth most (HDMLP, section 5.1, which takes
- * samples for similarly sized). With `savedMs` the worth is frequency x savedMs(size) / size, the greedy rule
- * of the knapsack problem: small samples come first, as they cost a source its latency for few bytes. The
- * plan saves at least as much as any placement can, less one sample (the one worth most) for each level.
- * Samples of 0 bytes take no room; with `savedMs` they come first.
+ * By default the samples that the worker will read most often are worth most (HDMLP, section 5.1, which
+ * assumes samples of similar size). With `savedMs` the worth is frequency x savedMs(size) / size, the greedy
+ * rule of the knapsack problem: small samples come first, because they cost a source its latency for few
+ * bytes. The plan saves at least as much as any placement can, minus one sample (the one worth most) per
+ * level. Samples of 0 bytes take no room; with `savedMs` they come first.
  *
- * Among samples that are worth the same, to 1 in 10 million, those that are read first come first. So with
- * one worker, where all samples are read equally often, the default is what `firstFit` does. Only whole
- * samples are planned. Frequencies and first accesses come from `accessTables` of
- * `@tiered/prefetch/sampling`.
+ * Samples of equal worth, to 1 in 10 million, are ordered by first access. So with one worker, which reads
+ * all samples equally often, the default plan equals what `firstFit` does. Only whole samples are planned.
+ * Frequencies and first accesses come from `accessTables` of `@tiered/prefetch/sampling`.
  *
- * O(samples) time; some 20 bytes a sample while it works, one byte a sample kept.
+ * O(samples) time; about 20 bytes per sample while it runs, one byte per sample kept.
  * @returns The level of each sample, or `UNPLANNED`.
  * @throws TieredError `TIERED_CONFIG_INVALID` for more levels than a byte can name, or if `savedMs` returns
  * anything but a finite number of at least 0; the message names the size.
@@ -69,7 +69,7 @@ export function frequencyPlan(options: FrequencyPlanOptions): Uint8Array {
   return plan;
 }
 
-/** Room for so many bytes of samples. For one plan. */
+/** Makes a room for this many bytes of samples. For one plan. */
 export function roomOf(quota: number, sizes: ArrayLike<number>): PlanRoom {
   let free = quota;
   return {
@@ -82,7 +82,7 @@ export function roomOf(quota: number, sizes: ArrayLike<number>): PlanRoom {
   };
 }
 
-/** The samples that are read at all, the worthiest byte first, then by first access. */
+/** The samples that are read at all, by worth per byte with the highest first, then by first access. */
 function mostWantedFirst({ frequency, first, sizes, savedMs }: FrequencyPlanOptions): Uint32Array {
   const wanted = inOrderOfAccess(first, (sample) => frequency[sample] !== 0);
   const worth = new Float32Array(wanted.length);
@@ -104,21 +104,21 @@ function savedPerByte(savedMs: (bytes: number) => number, size: number): number 
   return size === 0 ? Infinity : Math.abs(ms / size);
 }
 
-/** A source that nobody has measured: a shared file system, or an object store. */
+/** An unmeasured source: a shared file system, or an object store. */
 const LATENCY_MS = 5;
 const BYTES_PER_MS = 100_000;
 
 /**
- * What a copy saves each time it is read, in milliseconds: the one rule of worth, for loaders and for who
- * plans ahead of them. By what was measured, if the model says it (`tiered calibrate`, and `model` in a
- * configuration). Else 5 ms and 100 MB/s: small objects come first, as they cost a source its latency for few
- * bytes.
+ * Returns the milliseconds that a copy saves per read: the one rule of worth, for loaders and for tools that
+ * plan ahead of them. Uses measurements if the model has them (`tiered calibrate`, and `model` in a
+ * configuration). Else assumes 5 ms and 100 MB/s: small objects come first, because they cost a source its
+ * latency for few bytes.
  *
- * The reads of the process itself are not asked. Workers that compute each other's plans (`clusterPlan`), and
- * a command that fills tiers ahead of a training, have to find the same worth, and no two processes measure
- * the same. A loader also plans before its first read. And the time of a read includes its wait among the
- * others under way, whereas a copy saves only a share of the latency. So measure once, by `tiered calibrate`,
- * and give all of them that profile.
+ * The process's own reads are not used. Workers that compute each other's plans (`clusterPlan`), and a
+ * command that fills tiers ahead of a training, must agree on the worth, and no two processes measure the
+ * same. A loader also plans before its first read. And the duration of a read includes its wait among
+ * concurrent reads, whereas a copy saves only a share of the latency. So measure once with `tiered
+ * calibrate`, and give all of them that profile.
  */
 export function savedMsBy(model: FetchModel | undefined): (bytes: number) => number {
   return (bytes) => model?.savedMs?.(bytes) ?? LATENCY_MS + bytes / BYTES_PER_MS;

@@ -1,4 +1,4 @@
-/** What each worker of a training is to keep, worked out from the seed. @module */
+/** Plans of the samples that each worker of a training keeps, computed from the seed. @module */
 export {
   clusterPlan,
   homesOf,

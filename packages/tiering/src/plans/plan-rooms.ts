@@ -2,17 +2,17 @@ import { Random } from '@tiered/core';
 import type { PlanRoom } from './frequency-plan.js';
 import { tierSpaces, type SpaceObject, type SpaceOptions } from './tier-space.js';
 
-/** Objects by number, as a `Hierarchy`'s namespace has them. */
+/** Objects by number, as in the namespace of a `Hierarchy`. */
 export interface NumberedObjects {
-  /** Objects; their numbers are those below. */
+  /** The number of objects. They are numbered from 0. */
   readonly count: number;
-  /** Whether an object is there. */
+  /** Whether an object exists. */
   isKnown(id: number): boolean;
   /** Its key. */
   keyOf(id: number): string;
   /** Its size in bytes. */
   sizeOf(id: number): number;
-  /** What tells its content from another one of the same size. */
+  /** Its version, which tells its content from other content of the same size. */
   versionOf(id: number): string;
 }
 
@@ -21,8 +21,8 @@ function objectOf(objects: NumberedObjects, id: number): SpaceObject {
 }
 
 /**
- * The rooms of tiers for `frequencyPlan`, where the number of a sample is that of its object: so a plan takes
- * what the tiers have room for. Made for one plan.
+ * Makes the rooms of tiers for `frequencyPlan`, so that a plan takes only samples that fit. The number of a
+ * sample is the number of its object. For one plan.
  */
 export async function roomsOf(tiers: readonly SpaceOptions[], objects: NumberedObjects): Promise<PlanRoom[]> {
   const spaces = await tierSpaces(tiers);
@@ -30,8 +30,8 @@ export async function roomsOf(tiers: readonly SpaceOptions[], objects: NumberedO
 }
 
 /**
- * The bytes of objects that find room on each of some tiers, if any of them come, large and small, and each
- * goes to the first tier that has room. O(objects x tiers).
+ * Returns the bytes of objects that fit on each tier, if large and small objects come in a random order and
+ * each goes to the first tier with room. O(objects x tiers).
  */
 export async function bytesWithRoom(
   tiers: readonly SpaceOptions[],

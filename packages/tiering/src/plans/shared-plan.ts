@@ -5,36 +5,36 @@ import { sortedBy } from './sorted-by.js';
 
 /** Options of `sharedPlan`. */
 export interface SharedPlanOptions {
-  /** What all workers read. */
+  /** The reads of all workers. */
   readonly reads: SharedReads;
-  /** The rooms of each worker, by its number; those of its fastest level first. Used up by the plan. */
+  /** The rooms of each worker, by worker number, fastest level first. The plan uses them up. */
   readonly rooms: readonly (readonly PlanRoom[])[];
-  /** Bytes of each sample: a worker that had no room for one is not asked for a larger one. */
+  /** Bytes of each sample. A worker that had no room for one is not asked for a larger one. */
   readonly sizes: ArrayLike<number>;
 }
 
-/** Says which worker keeps which sample, and what some of them keep besides. */
+/** Says which worker keeps which sample, and which further copies some workers keep. */
 export interface SharedPlan {
-  /** The worker that keeps each sample for all, or `NO_HOME`. */
+  /** The worker that keeps each sample for all workers, or `NO_HOME`. */
   readonly homes: Uint16Array;
   /** The level of each sample on a worker of `plansFor`, or `UNPLANNED`; undefined for other workers. */
   planOf(worker: number): Uint8Array | undefined;
 }
 
 /**
- * Plans what workers keep that read from each other. Each sample has one home first, at the worker that will
- * read it most often and has room; at any worker with room, if none of its readers has. So the source is
- * asked for as few bytes as there is room for, and most reads are local. The room that is left then takes
- * further copies, the most often read first, which spare transfers between workers.
+ * Plans the copies of workers that read from each other. First each sample gets one home: the worker with
+ * room that will read it most often, or any worker with room if none of its readers has any. So the source
+ * serves as few bytes as the room allows, and most reads are local. The remaining room then takes further
+ * copies, most often read first, which save transfers between workers.
  *
- * `clusterPlan` is the rule of HDMLP (section 5.1): each worker keeps what it reads most often, whatever
- * others keep. There some samples have several copies and others none, although there is room for all: of
- * four workers with room for a quarter each and three epochs, a third stays in the source.
+ * `clusterPlan` follows the rule of HDMLP (section 5.1): each worker keeps what it reads most often,
+ * regardless of the others. Some samples then have several copies and others none, although there is room for
+ * all: with four workers, room for a quarter each and three epochs, a third stays in the source.
  *
- * All workers find the same homes if they number samples alike, and have the same rooms. What a worker keeps
- * besides concerns nobody else, so that it is planned for the workers of `plansFor` only. O(reads) time.
- * Keeps two bytes a sample, and one for each worker of `plansFor`; needs 20 bytes a sample more while it
- * works.
+ * All workers find the same homes if they number samples alike, and have the same rooms. Further copies on a
+ * worker do not concern other workers, so they are planned only for the workers of `plansFor`. O(reads) time.
+ * Keeps two bytes per sample, and one for each worker of `plansFor`; needs 20 more bytes per sample while it
+ * runs.
  */
 export function sharedPlan({ reads, rooms, sizes }: SharedPlanOptions): SharedPlan {
   const { samples } = reads;
@@ -73,7 +73,7 @@ function anywhere(
   asked.nobodyHadRoom(sample);
 }
 
-/** The samples that are read at all, the most often read first, then by their numbers. */
+/** The samples that are read at all, most often read first, then by number. */
 function mostReadFirst(samples: number, countOf: (sample: number) => number): Uint32Array {
   const counts = Uint32Array.from({ length: samples }, (_, sample) => countOf(sample));
   const items = Uint32Array.from(counts.keys()).filter((sample) => counts[sample] !== 0);
@@ -83,13 +83,13 @@ function mostReadFirst(samples: number, countOf: (sample: number) => number): Ui
   );
 }
 
-/** The rooms of all workers. Those that had none for a sample are not asked for a larger one. */
+/** The rooms of all workers. A worker that had no room for a sample is not asked for a larger one. */
 class AskedRooms {
   readonly #rooms: readonly (readonly PlanRoom[])[];
   readonly #sizes: ArrayLike<number>;
   /** The smallest size that each worker had no room for. */
   readonly #refused: Float64Array;
-  /** The smallest size that nobody had room for. */
+  /** The smallest size that no worker had room for. */
   #refusedByAll = Infinity;
 
   constructor(rooms: readonly (readonly PlanRoom[])[], sizes: ArrayLike<number>) {
@@ -102,7 +102,7 @@ class AskedRooms {
     return this.#rooms.length;
   }
 
-  /** Takes room of a worker. Returns its level; undefined if none has room. */
+  /** Takes room on a worker. Returns the level; undefined if no level has room. */
   take(sample: number, worker: number): number | undefined {
     const size = this.#sizes[sample] ?? 0;
     if (size >= (this.#refused[worker] ?? 0)) return undefined;

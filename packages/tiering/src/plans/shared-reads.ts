@@ -1,40 +1,40 @@
 /**
- * Readers of a sample that are remembered. Of a sample that more workers read, each reads so small a part
+ * Most readers that are remembered per sample. If more workers read a sample, each reads so small a share
  * that the first ones are as good a place as any.
  */
 const READERS = 16;
-/** The largest count that is told from larger ones. */
+/** The largest count that is kept; larger ones are cut to it. */
 const MOST = 2 ** 16 - 1;
 
-/** Workers that a plan can tell apart. */
+/** Most workers of a plan. */
 export const MOST_WORKERS = 2 ** 16 - 1;
 
 /** Options of `SharedReads`. */
 export interface SharedReadsOptions {
   readonly samples: number;
-  /** Workers of the training, at most 65,535. Their numbers are those below. */
+  /** The number of workers in the training, at most 65,535. They are numbered from 0. */
   readonly workers: number;
-  /** Workers whose own plan is wanted: a worker needs no other than its own. */
+  /** The workers to plan further copies for. A worker needs only its own plan. */
   readonly plansFor: readonly number[];
 }
 
 /** A worker that reads a sample. */
 export interface Reader {
   readonly worker: number;
-  /** How often. */
+  /** How often it reads the sample. */
   readonly count: number;
 }
 
 /**
- * Who reads which sample how often, as a plan of all workers needs it. Of a sample it keeps the first 16
- * workers that read it, so 1,024 workers need no more memory than 16: 64 bytes a sample at most, and 4 bytes
- * a sample for each worker of `plansFor`.
+ * Counts how often each worker reads each sample, for a plan of all workers. Only the first 16 readers of a
+ * sample are kept, so 1,024 workers need no more memory than 16: at most 64 bytes per sample, and 4 bytes per
+ * sample for each worker of `plansFor`.
  */
 export class SharedReads {
   readonly samples: number;
   readonly workers: number;
   readonly #stride: number;
-  /** For each sample in turn: its readers, and how often each reads it. A count of 0 is a free place. */
+  /** For each sample in turn: its readers, and how often each reads it. A count of 0 marks a free slot. */
   readonly #readers: Uint16Array;
   readonly #counts: Uint16Array;
   readonly #frequencies: ReadonlyMap<number, Uint32Array>;
@@ -48,7 +48,7 @@ export class SharedReads {
     this.#frequencies = new Map(plansFor.map((worker) => [worker, new Uint32Array(samples)]));
   }
 
-  /** The workers whose own plan is wanted. */
+  /** The workers to plan further copies for. */
   get plansFor(): readonly number[] {
     return [...this.#frequencies.keys()];
   }
@@ -59,7 +59,7 @@ export class SharedReads {
   }
 
   /**
-   * A worker reads these samples, once each time they are named. All workers of a cluster have to tell their
+   * Adds the reads of a worker: one of each sample each time it is named. All workers of a cluster must add
    * reads in the same order: by epoch, and within an epoch by worker.
    */
   add(worker: number, samples: ArrayLike<number>): void {
@@ -78,7 +78,10 @@ export class SharedReads {
     }
   }
 
-  /** Who reads a sample, the most frequent first; among equals, who comes first from `sample` on. */
+  /**
+   * The readers of a sample, most frequent first. Equals are ordered by worker number, counted from `sample`
+   * on.
+   */
   readersOf(sample: number): Reader[] {
     const readers: Reader[] = [];
     for (let at = sample * this.#stride; at < (sample + 1) * this.#stride; at++) {
@@ -101,8 +104,8 @@ export class SharedReads {
 }
 
 /**
- * How many workers come before this one for a sample, among those that are alike otherwise. Each sample
- * begins with another worker, so that none gets more than others.
+ * The number of workers that come before this one for a sample, among workers that are otherwise equal. Each
+ * sample begins with another worker, so that none gets more than others.
  */
 export function turnOf(worker: number, sample: number, workers: number): number {
   return (worker + workers - (sample % workers)) % workers;

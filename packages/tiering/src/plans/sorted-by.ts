@@ -1,4 +1,4 @@
-/** The samples for which `isTaken` holds, by their first access. */
+/** The samples for which `isTaken` holds, ordered by first access. */
 export function inOrderOfAccess(first: ArrayLike<number>, isTaken: (sample: number) => boolean): Uint32Array {
   let count = 0;
   for (let sample = 0; sample < first.length; sample++) if (isTaken(sample)) count += 1;
@@ -16,8 +16,8 @@ const DIGIT_BITS = 8;
 const DIGITS = 2 ** DIGIT_BITS;
 
 /**
- * Sorts items by rising keys; items with equal keys keep their order. A radix sort: linear time, and as much
- * memory again as it is given. Its arguments are overwritten. A digit that is the same in all keys costs one
+ * Sorts items by ascending keys; items with equal keys keep their order. A radix sort: linear time, and as
+ * much extra memory as the arguments, which are overwritten. A digit that is the same in all keys costs one
  * look at each key.
  * @param keys The key of each item, in the order of the items.
  */

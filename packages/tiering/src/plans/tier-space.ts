@@ -8,7 +8,7 @@ import { packedBytes, rewritingRoom } from '../store/packed/packing.js';
 import { OWN_DIRECTORIES } from '../store/shared/accounts.js';
 import { Lease } from '../store/shared/lease.js';
 
-/** A tier whose space is asked for. A tier of `Hierarchy.tiers` is one. */
+/** A tier to compute the space of, such as one of `Hierarchy.tiers`. */
 export interface SpaceOptions {
   readonly driver: Pick<StorageDriver, 'capabilities' | 'location'>;
   /** Bytes. */
@@ -26,32 +26,34 @@ export interface SpaceObject {
 }
 
 /**
- * Objects that are placed at the same time, the default of `placeInOrder`: so many may claim directories that
- * others make too, and so many small copies are in a segment at least.
+ * Objects that are placed at the same time, the default of `placeInOrder`: this many may claim the same
+ * directories, and a segment has at least this many small copies.
  */
 const AT_A_TIME = 6;
-/** A new index: the first page of each of its tables and indexes, and what processes share of its log. */
+/**
+ * Bytes of a new index: the first page of each of its tables and indexes, and the shared memory of its log.
+ */
 const NEW_INDEX_BYTES = 11 * PAGE_BYTES + 32 * 1024;
-/** Bytes of a row beside its key, its version and its sums: header, numbers and its place in the page. */
+/** Bytes of a row besides its key, version and sums: header, numbers and its place in the page. */
 const ROW_BYTES = 48;
-/** The part of its pages that an index fills whose rows come in any order. */
+/** The fill factor of pages in an index whose rows come in any order. */
 const PAGE_FILL = 0.66;
-/** Chunks have at least so many bytes, unless a configuration says otherwise, and each has a sum. */
+/** The smallest chunk, unless a configuration says otherwise. Each chunk has a sum. */
 const CHUNK_BYTES = 2 ** 20;
 const SUM_BYTES = 8;
-/** Where a file system does not say. */
+/** Assumed if a file system does not say. */
 const USUAL_BLOCK_BYTES = 4096;
-/** In place of the name of the dataset, which the trailer of a copy in a bucket repeats. */
+/** Stands for the name of the dataset, which the trailer of a copy in a bucket repeats. */
 const DATASET = 'x'.repeat(64);
 
 /**
- * Says what objects take of a tier: the one count for plans, and for all who say how much has room. It counts
- * as tiers do: whole blocks, or the bytes of a segment where copies are packed; the directories above a copy,
- * each once; the row in the index, the index itself and the room for its log; and what a tier never gives
- * away. In memory it is the bytes alone, in a bucket these and the trailer. Rows and pages are estimates, on
- * the high side: mostly there is a little more room.
+ * Counts the bytes that objects take on a tier: the one count for plans, and for all other estimates of what
+ * fits. It counts as tiers do: whole blocks, or the bytes in a segment if copies are packed; the directories
+ * above a copy, each once; the row in the index, the index itself and the room for its log; and the bytes
+ * that a tier never grants. In memory only the object's bytes count, in a bucket also the trailer. Rows and
+ * pages are estimates on the high side: there is usually a little more room.
  *
- * It keeps the directories that it has counted. It does not know what other datasets have on the tier.
+ * It remembers the directories that it has counted. It does not know of other datasets on the tier.
  */
 export class TierSpace {
   readonly quotaBytes: number;
@@ -77,18 +79,18 @@ export class TierSpace {
     const lease = new Lease(quotaBytes, blockBytes);
     this.#lease = lease;
     const rewriting = layout === 'packed' ? rewritingRoom(quotaBytes) : 0;
-    // A copy is let in if there is room for some directories above it, whether it needs them or not.
+    // A copy is admitted only with room for some directories above it, whether it needs them or not.
     const whole = quotaBytes - lease.largest(quotaBytes);
     this.#taken =
       lease.hold + whole + logRoomOf(quotaBytes) + NEW_INDEX_BYTES + OWN_DIRECTORIES * blockBytes + rewriting;
   }
 
-  /** Bytes that are left for copies; 0 at least. */
+  /** Bytes that are left for copies, at least 0. */
   get freeBytes(): number {
     return Math.max(0, this.quotaBytes - this.#taken - AT_A_TIME * this.#deepest * this.#blockBytes);
   }
 
-  /** Bytes that a copy of an object takes, with those directories above it that were not counted yet. */
+  /** Bytes that a copy of an object takes, including directories above it that were not counted yet. */
   occupied(object: SpaceObject): number {
     const { key, size, version } = object;
     const { driver, layout } = this.#options;
@@ -107,7 +109,7 @@ export class TierSpace {
     return Math.ceil(this.#lease.occupied(AT_A_TIME * packed) / AT_A_TIME + rows / PAGE_FILL);
   }
 
-  /** Counts a copy of an object, if it has room. Returns whether it has. */
+  /** Counts a copy of an object, if it fits. Returns whether it does. */
   take(object: SpaceObject): boolean {
     const bytes = this.occupied(object);
     const isFile = this.#lease !== undefined && !this.#isPacked(object);
@@ -130,8 +132,8 @@ export class TierSpace {
 }
 
 /**
- * Makes the spaces of tiers, which need not be open. Asks file systems for the bytes of a block; of a
- * directory that is not there yet, that of the first one above it that is.
+ * Makes the spaces of tiers, which need not be open. Asks each file system for its block size, at the nearest
+ * existing parent of a directory that does not exist yet.
  */
 export function tierSpaces(tiers: readonly SpaceOptions[]): Promise<TierSpace[]> {
   return Promise.all(tiers.map(async (tier) => new TierSpace(tier, await blockBytesOf(tier))));

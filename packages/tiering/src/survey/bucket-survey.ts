@@ -7,10 +7,12 @@ import type { Copy } from '../tier/tier-store.js';
 import { SurveyedCopy } from './surveyed-copy.js';
 import type { TierSummary, TierSurvey } from './tier-survey.js';
 
-/** Requests at the same time. */
+/** Concurrent requests. */
 const CONCURRENCY = 16;
 
-/** The survey of a tier without an index: lists it, and asks each copy what it is of. */
+/**
+ * The survey of a tier without an index. It lists the storage, and reads each copy's description of itself.
+ */
 export class BucketSurvey implements TierSurvey {
   readonly #driver: StorageDriver;
   readonly #checksum: Checksum;
@@ -56,7 +58,7 @@ export class BucketSurvey implements TierSurvey {
     return this.close();
   }
 
-  /** @throws TieredError `TIERED_DIRECTORY_NOT_OURS` for storage that holds anything but copies. */
+  /** @throws TieredError `TIERED_DIRECTORY_NOT_OURS` if the storage holds anything but copies. */
   async *#pages({ signal }: OperationOptions) {
     for await (const page of this.#driver.list({ signal })) {
       const copies = page.filter(({ key }) => key !== MARKER);
@@ -69,7 +71,7 @@ export class BucketSurvey implements TierSurvey {
     }
   }
 
-  /** Undefined if the copy is gone by now. */
+  /** Undefined if the copy is gone. */
   async #describe(name: string, stored: number) {
     const damaged: Copy = {
       ...{ name, tag: tagOf(name), dataset: '', key: name, version: '', bytes: stored },

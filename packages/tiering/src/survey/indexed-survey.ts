@@ -11,14 +11,14 @@ import { foreignIndexError } from '../tier/errors.js';
 import { SurveyedCopy } from './surveyed-copy.js';
 import type { TierSummary, TierSurvey } from './tier-survey.js';
 
-/** Copies a page. */
+/** Copies per page. */
 const PAGE = 1000;
-/** Pages of a log that is never written here. */
+/** Pages of the log, which a survey never writes. */
 const LOG_PAGES = 8;
-/** The dataset of segments, so that the copies of all others are those of all sources. */
+/** The dataset of segments. All other datasets together are those of all sources. */
 const NO_DATASET = 0;
 
-/** The survey of a tier with an index. It reads the index, and does not become a member. */
+/** The survey of a tier with an index. It reads the index without becoming a member. */
 export class IndexedSurvey implements TierSurvey {
   readonly #driver: StorageDriver;
   readonly #checksum: Checksum;
@@ -110,14 +110,14 @@ export class IndexedSurvey implements TierSurvey {
     await this.#driver.close();
   }
 
-  /** Undefined if nobody has used the tier yet. */
+  /** Undefined if the tier was never used. */
   async #look(): Promise<IndexSurvey | undefined> {
     const found = await this.#client.call('survey', undefined);
     if (found === 'foreign') throw foreignIndexError({ driver: this.#driver });
     return found;
   }
 
-  /** The names of the sources by their numbers. */
+  /** The names of the sources, by number. */
   async #datasets(): Promise<ReadonlyMap<number, string>> {
     const found = await this.#client.call('datasets', undefined);
     return new Map(found.map(({ id, name }) => [id, name]));

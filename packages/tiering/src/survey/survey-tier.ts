@@ -5,14 +5,15 @@ import { IndexedSurvey } from './indexed-survey.js';
 import type { TierSurvey } from './tier-survey.js';
 
 /**
- * Opens a tier's storage to look at what it holds: which copies there are, who uses it, and whether the bytes
- * are what was written. For tools; a hierarchy needs none of it.
+ * Opens a tier's storage for inspection: which copies it has, which processes use it, and whether the bytes
+ * are as they were written. For tools; a hierarchy does not need it.
  *
- * A directory is made if it is not there yet, and what processes that are gone had half written in it is
- * removed, as by anybody who opens it. Nothing else is changed.
- * @param driver As in `HierarchyOptions.tiers`, not open. The survey opens it, and closes it at its end.
- * @returns Undefined for storage that nobody else can reach, such as memory.
- * @throws TieredError `TIERED_DIRECTORY_NOT_OURS` for storage that is no tier; `TIERED_UNAVAILABLE` for an
+ * Creates the directory if it does not exist, and removes the partial writes of processes that are gone, as
+ * every open does. Changes nothing else.
+ * @param driver As in `HierarchyOptions.tiers`, not open. The survey opens it, and closes it when it is
+ * closed.
+ * @returns Undefined for storage that no other process can reach, such as memory.
+ * @throws TieredError `TIERED_DIRECTORY_NOT_OURS` for storage that is not a tier; `TIERED_UNAVAILABLE` for an
  * index of another version; errors of the storage. An abort rejects with `signal.reason`.
  */
 export async function surveyTier(

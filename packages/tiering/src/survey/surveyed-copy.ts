@@ -3,24 +3,24 @@ import { isPacked, type Checksum } from '@tiered/core/internal';
 import { positionOf, rangeOfChunk, wrongWith } from '../ledger/chunk-check.js';
 import type { Copy } from '../tier/tier-store.js';
 
-/** A copy on a tier, as a survey finds it. */
+/** A copy on a tier, as found by a survey. */
 export class SurveyedCopy {
-  /** The source that it is of: the location of its driver. */
+  /** The source of the object: the location of its driver. */
   readonly dataset: string;
   readonly key: string;
-  /** The version of the object that it was made of. */
+  /** The version of the object that it was made from. */
   readonly version: string;
-  /** Bytes that it holds of the object, from its beginning on. */
+  /** Bytes of the object that it holds, from the beginning on. */
   readonly bytes: number;
-  /** Bytes of the object; undefined, as the next two, if the record of the copy is damaged. */
+  /** Bytes of the object. Like `chunks` and `chunkBytes`, undefined if the record of the copy is damaged. */
   readonly size: number | undefined;
-  /** Chunks that have a checksum each. */
+  /** The number of chunks. Each has a checksum. */
   readonly chunks: number | undefined;
-  /** Bytes of a chunk, of which the last one may have fewer. */
+  /** Bytes of a chunk; the last one may be shorter. */
   readonly chunkBytes: number | undefined;
-  /** The key, below the tier, of what holds it: a file of its own, or a segment. */
+  /** The key on the tier of the file that holds it: a file of its own, or a segment. */
   readonly file: string;
-  /** Where it begins in that file, in bytes. */
+  /** Its offset in that file, in bytes. */
   readonly offset: number;
   /** Whether it shares its file with other copies. */
   readonly isPacked: boolean;
@@ -47,9 +47,9 @@ export class SurveyedCopy {
   }
 
   /**
-   * Reads all of the copy, a chunk at a time, and compares the checksums.
-   * @throws TieredError `TIERED_DATA_CORRUPT` that says which chunk is wrong, or that the record is;
-   * `TIERED_NOT_FOUND` if the file is not there; other errors of the storage. An abort rejects with
+   * Reads the whole copy, a chunk at a time, and verifies the checksums.
+   * @throws TieredError `TIERED_DATA_CORRUPT` that names the wrong chunk, or says that the record is damaged;
+   * `TIERED_NOT_FOUND` if the file does not exist; other errors of the storage. An abort rejects with
    * `signal.reason`.
    */
   async verify({ signal }: OperationOptions = {}): Promise<void> {

@@ -6,7 +6,7 @@ export interface CopyRef {
   readonly tag: number;
 }
 
-/** Bytes that are claimed for a copy on its way. */
+/** Bytes that are claimed for a copy in flight. */
 export interface ClaimRow extends CopyRef {
   readonly version: string;
   /** Bytes of the object, of the copy, and of the storage that the copy takes. */
@@ -31,15 +31,15 @@ export interface PackedRow extends PlacedRow {
   readonly bytes: number;
 }
 
-/** A copy in a segment that was in another segment before, under this tag. */
+/** A copy that was moved from another segment, where it had this tag. */
 export interface MovedRow extends PackedRow {
   readonly from: number;
 }
 
-/** A copy as the index has it. */
+/** A copy as recorded in the index. */
 export interface CopyRow extends ClaimRow, PlacedRow {
   /** The member that writes or deletes it. */
   readonly member: string | undefined;
-  /** The number that it left under. */
+  /** The sequence number of its removal. */
   readonly seq: number;
 }

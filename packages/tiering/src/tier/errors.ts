@@ -19,7 +19,7 @@ export function notCurrentError(tier: Tier): TieredError {
   return tierError(tier, 'TIERED_UNAVAILABLE', what, true);
 }
 
-/** The index was not written by this version. */
+/** The index was written by another version. */
 export function foreignIndexError(tier: Pick<Tier, 'driver'>): TieredError {
   const what =
     'the index of the tier is of another version of tiered; give the tier a directory of its own, or end the other version and empty the directory.';
@@ -40,13 +40,13 @@ export function heldError(tier: Tier): TieredError {
   return tierError(tier, 'TIERED_UNAVAILABLE', what, true);
 }
 
-/** Others freed what this process had claimed: to them it looked dead. */
+/** Other processes took this one for dead, and freed its claims. */
 export function takenForDeadError(tier: Tier): TieredError {
   const what = 'another process took this one for dead and cleared up after it; placing goes on.';
   return tierError(tier, 'TIERED_UNAVAILABLE', what, true);
 }
 
-/** Another process has the same copy, or makes it. */
+/** Another process has the same copy, or is making it. */
 export function takenError(tier: Tier, key: string): TieredError {
   return tierError(
     tier,

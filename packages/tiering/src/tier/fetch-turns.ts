@@ -2,23 +2,23 @@ import { raceAbort, type Checksum } from '@tiered/core/internal';
 import type { Clock } from '@tiered/core';
 import type { HomeLocks } from '@tiered/core/driver';
 
-/** Those who wait for a fetch of another process share this number. No object has it. */
+/** Lock number shared by all processes that wait for another's fetch. No object has it. */
 const WAITING = 0;
-/** Milliseconds between looks for what another process fetches: the first, and at most. */
+/** Milliseconds between checks for the copy of another process: the first pause, and the longest. */
 const FIRST_LOOK_MS = 1;
 const LAST_LOOK_MS = 16;
-/** Milliseconds for which a fetch of another process is waited for. It may be stopped. */
+/** Longest wait in milliseconds for a fetch of another process, which may be stopped. */
 const MOST_MS = 2000;
-/** Milliseconds for which nobody is waited for, once a wait was in vain. */
+/** Milliseconds without any waiting, after a wait that timed out. */
 const IMPATIENT_MS = 10_000;
 
-/** The object that is to be fetched. */
+/** The object to fetch. */
 interface Fetched {
   readonly key: string;
   readonly version: string;
 }
 
-/** What turns work with. */
+/** Dependencies of `FetchTurns`. */
 export interface FetchTurnsParts {
   readonly locks: HomeLocks | undefined;
   readonly clock: Clock;
@@ -29,21 +29,21 @@ export interface FetchTurnsParts {
 }
 
 /**
- * Says which of the processes that share a tier fetches an object for it (F1).
+ * Decides which of the processes that share a tier fetches an object for it (F1).
  *
- * **Problem.** Processes of one node read the same objects at the same time, and the source should give each
- * once. Whoever fetches may be killed or stopped at any instant, and most objects are fetched by one process
- * alone: that must cost next to nothing.
+ * **Problem.** Processes of one node read the same objects at the same time, and the source should serve each
+ * object once. The fetching process may be killed or stopped at any instant. Most objects are fetched by a
+ * single process, for which turns must cost next to nothing.
  *
- * **Way.** A process that fetches has the object's number alone, from before it asks the source until its
- * copy is in the index, or will not be. The kernel keeps these locks, and ends them with the process. A
- * process that does not get the number looks now and then, in pauses that grow, whether the copy is there, or
- * the number is free. Meanwhile it shares one more number with all who wait. By that the others see that what
- * they gather is wanted, and write it at once.
+ * **Way.** A process that fetches an object holds an exclusive lock on its number, from before the request to
+ * the source until the copy is in the index, or will not be. The kernel keeps these locks, and releases them
+ * when the process ends. A process that does not get the lock checks, in growing intervals, whether the copy
+ * is there or the lock is free. Meanwhile it holds one more lock, shared with all waiting processes. It tells
+ * the others that a process waits for the copies that they gather, and they write them at once.
  *
- * **Invariants.** Nobody waits for longer than two seconds. After a wait in vain this process waits for
- * nobody for a while, and fetches what it needs, as without locks. Two objects of one number wait for each
- * other, which costs time and nothing else. While the tier has one member there are no calls.
+ * **Invariants.** No process waits for longer than two seconds. After a wait that timed out, this process
+ * does not wait for a while, and fetches as if there were no locks. Two objects with the same number wait for
+ * each other, which costs only time. While the tier has one member, there are no calls.
  */
 export class FetchTurns {
   readonly #parts: FetchTurnsParts;
@@ -59,7 +59,8 @@ export class FetchTurns {
   }
 
   /**
-   * Begins a fetch. Returns what ends it; the fetch of another process; or undefined if no turn is needed.
+   * Begins a fetch. Returns the turn, which the caller has to end; the fetch of another process; or undefined
+   * if no turn is needed.
    */
   begin({ key, version }: Fetched): FetchTurn | OtherFetch | undefined {
     if (!this.isShared) return undefined;
@@ -92,12 +93,12 @@ export class FetchTurns {
     return this.#locks !== undefined && this.#parts.isShared();
   }
 
-  /** Whether another process waits for what this one fetches. */
+  /** Whether another process waits for a fetch of this one. */
   get isWaitedFor(): boolean {
     return this.isShared && this.#tried((locks) => locks.isTaken(WAITING)) === true;
   }
 
-  /** Shows to the others that something of theirs is waited for. Returns what ends that. */
+  /** Tells other processes that this one waits for a fetch of theirs, until the returned turn ends. */
   wait(): FetchTurn {
     this.#waiting += 1;
     if (this.#waiting === 1) this.#tried((locks) => locks.share(WAITING));
@@ -109,12 +110,12 @@ export class FetchTurns {
     };
   }
 
-  /** A wait was in vain. */
+  /** Called after a wait that timed out. */
   giveUp(): void {
     this.#impatientUntil = this.#parts.clock.now() + IMPATIENT_MS;
   }
 
-  /** Also once there are no locks any more: what is still locked would keep the others waiting. */
+  /** Also works without locks: a number that stays locked would keep the other processes waiting. */
   #release(number: number): void {
     try {
       this.#parts.locks?.release(number);
@@ -123,7 +124,7 @@ export class FetchTurns {
     }
   }
 
-  /** Without locks all goes on as where there are none. */
+  /** Makes a call of the locks. If it fails, continues without locks. */
   #tried<T>(call: (locks: HomeLocks) => T): T | undefined {
     try {
       return this.#locks && call(this.#locks);
@@ -134,12 +135,12 @@ export class FetchTurns {
   }
 }
 
-/** Something that goes on until it is ended. Idempotent. */
+/** Something that lasts until it is ended. Idempotent. */
 export interface FetchTurn {
   readonly end: () => void;
 }
 
-/** Another process fetches an object at this moment. */
+/** A fetch in progress in another process. */
 export class OtherFetch {
   readonly #turns: FetchTurns;
   readonly #clock: Clock;
@@ -150,10 +151,10 @@ export class OtherFetch {
   }
 
   /**
-   * Looks again and again, until there is something to go on with. After two seconds fetches of others are
-   * not waited for any more.
-   * @param look Resolves to undefined while the other process still fetches. Obeys the signal itself: what it
-   * resolves to is returned, whatever has aborted since.
+   * Repeats a check until it has a result. After two seconds, fetches of other processes are not waited for
+   * any more.
+   * @param look The check. Resolves to undefined while the other process still fetches. It obeys the signal
+   * itself: its result is returned, whatever has aborted since.
    */
   async until<T>(
     look: () => Promise<T | undefined>,

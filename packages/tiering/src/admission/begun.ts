@@ -5,7 +5,7 @@ import { traceEnd, traceStart } from '@tiered/core/internal';
 import type { FillFailure, FillTask } from '../fill/fill-parts.js';
 import type { FetchTurn } from '../tier/fetch-turns.js';
 
-/** A fill that begins: which object, which level, where its bytes come from, and why. */
+/** A fill that begins: its object, level, origin and cause. */
 export interface Begun extends FillTask {
   readonly level: number;
   readonly from: 'source' | Tier;
@@ -14,7 +14,7 @@ export interface Begun extends FillTask {
   readonly turn?: FetchTurn | undefined;
 }
 
-/** A fill that subscribers of `tiered:place` are told of. Made only if there are any. */
+/** A fill that is reported to subscribers of `tiered:place`. Made only if there are any. */
 export class TracedFill {
   readonly #context: { -readonly [Field in keyof PlaceTrace]: PlaceTrace[Field] };
 
@@ -32,7 +32,7 @@ export class TracedFill {
     };
   }
 
-  /** Begins the fill, as a part of what is traced. */
+  /** Begins the fill within its trace. */
   begin<T>(fill: () => T): T {
     return traceStart(placeChannel, this.#context, fill);
   }

@@ -9,14 +9,14 @@ import type { FillFailures } from './fill-failures.js';
 import type { Holds } from './holds.js';
 
 /**
- * Objects on their way at the same time. Readers that read the beginning of an object and leave could begin
+ * Most objects in flight at the same time. Readers that read the beginning of an object and leave could begin
  * any number, and each costs a few KB even before its first chunk.
  */
 const MOST_AT_A_TIME = 16_384;
-/** Objects of several chunks among them: each has a file open from its first chunk to its last. */
+/** Most objects of several chunks among them. Each has a file open from its first chunk to its last. */
 const MOST_FILES = 256;
 
-/** What limits what may be placed. */
+/** Everything that limits placements. */
 export interface CapacityParts {
   readonly host: PlacementHost;
   readonly policy: PlacementPolicy;
@@ -24,16 +24,16 @@ export interface CapacityParts {
   readonly budget: MemoryBudget;
   readonly chunkSize: ChunkSize;
   readonly failures: FillFailures;
-  /** What may be placed here on levels that are shared out. */
+  /** The bounds of this process on levels that several share. */
   readonly holds: Holds;
-  /** Whether readers wait for memory, rather than go on without it. */
+  /** Whether readers wait for memory, rather than continue without it. */
   readonly readersWait: boolean;
 }
 
-/** What the levels, the memory and the number of open files leave room for at this moment. */
+/** The room for placements now, given the levels, the memory and the number of open files. */
 export class Capacity {
   readonly #parts: CapacityParts;
-  /** Objects that are on their way, and those of several chunks among them. */
+  /** Objects in flight, and those of several chunks among them. */
   #underWay = 0;
   #large = 0;
 
@@ -41,7 +41,7 @@ export class Capacity {
     this.#parts = parts;
   }
 
-  /** An object is on its way, until `end` is called with it. */
+  /** Counts an object as in flight until `end` is called with it. */
   begin(object: FillObject): void {
     this.#underWay += 1;
     if (isLarge(object)) this.#large += 1;
@@ -53,7 +53,7 @@ export class Capacity {
     if (isLarge(object)) this.#large -= 1;
   }
 
-  /** Whether another object may be begun: not too many are on their way, and they are not stuck. */
+  /** Whether another object may begin: not too many are in flight, and they are not stalled. */
   keepsUp(object: FillObject, level: number, bytes: number): boolean {
     const { budget, readersWait } = this.#parts;
     if (this.#underWay >= MOST_AT_A_TIME || budget.isStalled) return false;
@@ -61,22 +61,19 @@ export class Capacity {
     return readersWait || budget.hasRoom(this.#isBuffered(level) ? 2 * bytes : object.chunkBytes);
   }
 
-  /**
-   * Whether a level keeps in memory what is written until it is published. Bytes on their way then count
-   * twice.
-   */
+  /** Whether a level buffers writes in memory until they are published. Bytes in flight then count twice. */
   #isBuffered(level: number): boolean {
     return this.#parts.host.tiers[level]?.driver.capabilities.buffersWrites === true;
   }
 
-  /** The object, unless it is gone, or so large that not even a chunk of it fits into memory. */
+  /** The object, unless it is gone, or even one of its chunks does not fit into memory. */
   candidate(object: ObjectRef): FillObject | undefined {
     if (!this.#parts.host.namespace.isKnown(object.id)) return undefined;
     const chunkBytes = this.#parts.chunkSize.ofObject(object.size);
     return chunkBytes === undefined ? undefined : { ...object, chunkBytes };
   }
 
-  /** Faster levels than `below` that accept the object now without holding more in memory than allowed. */
+  /** Levels faster than `below` that accept the object now without exceeding the memory limit. */
   rooms({ id, size }: FillObject, below: number): TierRoom[] {
     const { host, copies, budget, failures } = this.#parts;
     const rooms: TierRoom[] = [];
@@ -90,15 +87,15 @@ export class Capacity {
     return rooms;
   }
 
-  /** Bytes of the largest copy that may come to a level. */
+  /** Bytes of the largest copy that a level admits. */
   freeBytes(level: number): number {
     const { copies, holds } = this.#parts;
     return Math.max(0, Math.min(copies.stores.at(level).freeBytes, holds.roomOn(level)));
   }
 
   /**
-   * Bytes of the copy: all of an object, or as much of it as fits.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for a level that the policy should not have chosen.
+   * Bytes of the copy: the whole object, or as much of it as fits.
+   * @throws TieredError `TIERED_CONFIG_INVALID` if the policy should not have chosen this level.
    */
   bytesFor({ key, size, chunkBytes }: FillObject, level: number): number {
     const { host, policy } = this.#parts;
@@ -115,7 +112,7 @@ export class Capacity {
   }
 }
 
-/** Whether an object comes in several chunks. */
+/** Whether an object has several chunks. */
 function isLarge({ size, chunkBytes }: FillObject): boolean {
   return size > chunkBytes;
 }

@@ -6,7 +6,7 @@ import type { FillFailure } from '../fill/fill-parts.js';
 import type { Begun } from './begun.js';
 import type { ObjectFill } from '../fill/object-fill.js';
 
-/** What failed fills are judged with. */
+/** Dependencies of `FillFailures`. */
 export interface FillFailuresParts {
   readonly host: PlacementHost;
   readonly copies: CopyIndex;
@@ -15,15 +15,15 @@ export interface FillFailuresParts {
   readonly counts: { failed: number };
 }
 
-/** Faults of an object, not of the tier: other objects do not meet them. */
+/** Faults of an object, not of the tier. Other objects are not affected. */
 const FAULTS_OF_THE_OBJECT = ['TIERED_KEY_INVALID', 'TIERED_KEY_CONFLICT'] as const;
 
-/** Clears up after fills that failed, and decides whose fault it was. That costs speed, not data. */
+/** Cleans up after failed fills, and decides where the fault lies. A failed fill costs speed, not data. */
 export class FillFailures {
   readonly #parts: FillFailuresParts;
-  /** Levels that cannot hold an object whatever room they have, as `level id`. */
+  /** Levels that cannot hold an object, regardless of their room, as `level id`. */
   readonly #refused = new Set<string>();
-  /** Errors of tiers that were reported already: all copies of one segment fail with the same error. */
+  /** Tier errors that were reported already. All copies of one segment fail with the same error. */
   readonly #told = new WeakSet<object>();
 
   constructor(parts: FillFailuresParts) {
@@ -35,7 +35,7 @@ export class FillFailures {
     return this.#refused.size > 0 && this.#refused.has(`${level} ${id}`);
   }
 
-  /** Gives back what the fill had claimed, and reports the failure. Returns how the placement ended. */
+  /** Releases the claim of the fill, and reports the failure. Returns the outcome of the placement. */
   meet({ object, level, claim }: Begun, { writtenBytes }: ObjectFill, failure: FillFailure): PlaceOutcome {
     const { host, copies, closing, counts } = this.#parts;
     const { error, side } = failure;
@@ -51,8 +51,8 @@ export class FillFailures {
     if (FAULTS_OF_THE_OBJECT.some((code) => isTieredError(error, code))) {
       this.#refused.add(`${tier.level} ${id}`);
     } else if (side === 'tier' && isTieredError(error, 'TIERED_NO_SPACE')) {
-      // If all of it was written, there was no room for something else, such as a directory. Some bytes have
-      // to count as lost.
+      // If the whole copy was written, something else had no room, such as a directory. Some bytes must count
+      // as lost.
       store.shrink(held, claim.bytes - writtenBytes || claim.bytes);
       host.tierShrunk(tier, store.quotaBytes);
     } else if (side === 'tier') this.#tierFailed(tier, key, error);
@@ -60,7 +60,10 @@ export class FillFailures {
     return 'failed';
   }
 
-  /** A tier failed to take a copy. Reported once, however many copies of one segment fail with it. */
+  /**
+   * Reports that a tier failed to take a copy: once per error, even if many copies of one segment fail with
+   * it.
+   */
   #tierFailed(tier: Tier, key: string, error: unknown): void {
     if (isTieredError(error)) {
       if (this.#told.has(error)) return;

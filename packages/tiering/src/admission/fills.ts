@@ -22,7 +22,7 @@ import { LeftBehind } from './left-behind.js';
 import { ObjectFill } from '../fill/object-fill.js';
 import type { Writers } from '../memory/writers.js';
 
-/** What fills are made with. */
+/** Dependencies of `Fills`. */
 export interface FillsParts {
   readonly host: PlacementHost;
   readonly policy: PlacementPolicy;
@@ -35,28 +35,28 @@ export interface FillsParts {
   readonly chunkSize: ChunkSize;
   readonly writers: Writers;
   readonly lanes: number;
-  /** Whether readers wait for memory, rather than go on without it. */
+  /** Whether readers wait for memory, rather than continue without it. */
   readonly readersWait: boolean;
   readonly tierReads: OperationScope;
   readonly holds: Holds;
   readonly closing: AbortSignal;
 }
 
-/** A fill that has not ended. */
+/** A fill in progress. */
 export interface Running {
   readonly fill: ObjectFill;
-  /** Where the bytes come from: the source, or the tier that has the copy now. */
+  /** The origin of the bytes: the source, or the tier that has the copy now. */
   readonly from: 'source' | Tier;
-  /** Resolves when it has ended, and what it brought is served: with how it ended. Does not reject. */
+  /** Resolves to the outcome once the fill has ended and its copy is served. Does not reject. */
   readonly outcome: Promise<PlaceOutcome>;
 }
 
-/** Decides which objects are placed where, and sees every fill to its end. */
+/** Decides where objects are placed, and follows every fill to its end. */
 export class Fills {
   readonly #parts: FillsParts;
   readonly #running = new BriefMap<number, Running>();
   readonly #leftBehind: LeftBehind;
-  /** Objects whose slower copy is being looked up, to be moved up. */
+  /** Objects whose slower copy is being looked up for promotion. */
   readonly #promoting = new Map<number, Promise<void>>();
   readonly #room: MakingRoom;
   readonly #failures: FillFailures;
@@ -80,7 +80,7 @@ export class Fills {
       onFailed: (object, tier, error) => this.copyFailed(object, tier, error),
     });
     parts.events.on('room', () => this.#leftBehind.goOn());
-    // A copy that was adopted may be evicted as well, in any order as long as it was not read.
+    // An adopted copy may be evicted as well, in any order as long as it was not read.
     parts.events.on('adopted', (level, id) => this.#room.touch(id, level));
   }
 
@@ -93,24 +93,24 @@ export class Fills {
     return [...fills, ...this.#promoting.values(), ...this.#leftBehind.underWay, ...this.#room.underWay];
   }
 
-  /** Resolves when one of the fills under way has ended; at once if there is none. */
+  /** Resolves when one of the fills in progress has ended; at once if there is none. */
   async oneEnded(): Promise<void> {
     if (this.#running.size > 0) await Promise.race(this.#running.values().map(({ outcome }) => outcome));
   }
 
-  /** The fill that brings an object from the source. */
+  /** The fill that fetches an object from the source. */
   of(id: number): Running | undefined {
     const running = this.#running.get(id);
     return running?.from === 'source' ? running : undefined;
   }
 
   /**
-   * Begins to place an object that is being read, if the policy has a place for it, the level grants it, and
-   * the tiers are not behind.
-   * @param turn What `turnFor` has returned.
+   * Begins to place an object that is being read, if the policy chooses a level, the level grants the bytes,
+   * and the tiers are not behind.
+   * @param turn The turn that `turnFor` returned.
    */
   start(object: ObjectRef, turn?: FetchTurn): Running | OtherFetch | 'behind' | undefined {
-    // A copy that cannot be read at this moment is still a copy: it keeps its bytes, and is not made twice.
+    // A copy that cannot be read now is still a copy: it keeps its bytes, and is not made twice.
     if (this.#hasCopy(object.id)) {
       turn?.end();
       return undefined;
@@ -121,8 +121,8 @@ export class Fills {
   }
 
   /**
-   * Takes the turn to fetch an object for the tier that it would be placed on, where other processes fill
-   * that tier too. To be taken before the look for a copy of theirs. Undefined where no turn is needed.
+   * Takes the turn to fetch an object for the tier that it would be placed on, if other processes fill that
+   * tier too. Must be taken before the lookup of their copies. Undefined if no turn is needed.
    */
   turnFor(object: ObjectRef): FetchTurn | OtherFetch | undefined {
     const { host, copies, policy } = this.#parts;
@@ -134,8 +134,8 @@ export class Fills {
   }
 
   /**
-   * As `start`, for an object that nobody may be reading. Counts nothing. Returns `'behind'` where a place is
-   * only missing for now, undefined where there is none, and the fetch of another process that brings it.
+   * As `start`, for an object that may have no reader. Counts nothing. Returns `'behind'` if there is no room
+   * only for now, undefined if no level takes the object, or the fetch of another process that brings it.
    */
   tryToStart(
     object: ObjectRef,
@@ -155,7 +155,7 @@ export class Fills {
     const { host, copies, policy } = this.#parts;
     this.#leftBehind.delete(object.id);
     if (this.#hasCopy(object.id)) return undefined;
-    // Whether the copy is gone shows when the object is read next; before that there is nothing to do.
+    // Nothing can be done until the copy is gone, which the next read of the object notices.
     if (copies.removals.isUnderWay(object.key)) return 'behind';
     const candidate = this.#capacity.candidate(object);
     if (candidate === undefined) return undefined;
@@ -175,7 +175,7 @@ export class Fills {
     const bytes = this.#capacity.bytesFor(object, level);
     const faults = host.tiers[level]?.faults;
     if (this.#capacity.keepsUp(object, level, bytes)) {
-      // Before the claim, which would keep the one of the other process out of the index.
+      // Before the claim, which would keep the other process's claim out of the index.
       const turn = given ?? copies.stores.at(level).fetching?.(object);
       if (turn instanceof OtherFetch) return turn;
       const claim = this.#claim(object, level, bytes);
@@ -184,28 +184,26 @@ export class Fills {
         return this.#begin({ object, level, claim, bring, from: 'source', cause, turn });
       turn?.end();
     }
-    // A tier that fails does not come back soon.
+    // A tier that failed does not recover soon.
     return host.tiers[level]?.faults === faults ? 'behind' : undefined;
   }
 
   /**
-   * Leaves an object without a copy for now, because the tiers are behind. It is fetched in the background as
-   * soon as they are not.
+   * Leaves an object without a copy for now, because the tiers are behind. It is fetched in the background
+   * once they have caught up.
    */
   leaveBehind(id: number): void {
-    // Where copies are evicted, present reads decide which copies come, not past ones.
+    // If copies are evicted, present reads decide which copies to make, not past ones.
     if (this.#parts.policy.evicts !== true) this.#leftBehind.add(id);
   }
 
-  /** Whether an object has a copy, or is about to. */
+  /** Whether an object has a copy, or is about to have one. */
   #hasCopy(id: number): boolean {
     const { namespace, tiers } = this.#parts.host;
     return namespace.levelOf(id) < tiers.length || this.#running.has(id);
   }
 
-  /**
-   * A tier served a read. The policy may want the object to move up, and needs to know what was read when.
-   */
+  /** Called when a tier served a read. The policy may promote the object, and needs the order of reads. */
   hit(id: number, level: number): void {
     const { host, policy } = this.#parts;
     this.#room.touch(id, level);
@@ -230,7 +228,7 @@ export class Fills {
     const copy = await copies.verifying(object, from.level).catch(() => undefined);
     const hasMoved = host.namespace.levelOf(id) !== from.level || this.#running.has(id);
     if (copy === undefined || hasMoved || this.#parts.closing.aborted) return;
-    // In the chunks of the copy, so that each chunk is read once and compared with its sum.
+    // Uses the chunks of the copy, so that each chunk is read once and compared with its sum.
     const { chunkBytes } = copy;
     const hasRoom = this.#capacity
       .rooms(object, from.level)
@@ -246,15 +244,15 @@ export class Fills {
     this.#begin({ object: { ...object, chunkBytes }, level: target, claim, bring, from, cause: 'promotion' });
   }
 
-  /** The copy of an object must not be served any more. */
+  /** Drops the copy of an object, which must not be served any more. */
   lost(object: ObjectRef, level: number, reason: DropReason): void {
     this.#parts.copies.drop(object, level, reason);
     this.#room.forget(object.id, level);
   }
 
   /**
-   * A tier failed to give its copy of an object. A copy that is damaged or gone is dropped, and fetched anew
-   * when the object is read.
+   * Called when a tier failed to read its copy of an object. A damaged or missing copy is dropped, and the
+   * object is fetched again when it is read.
    */
   copyFailed(object: ObjectRef, tier: Tier, error: unknown): void {
     this.#parts.host.tierFault(tier, 'read', object.key, error);
@@ -262,12 +260,15 @@ export class Fills {
     if (isTieredError(error, 'TIERED_NOT_FOUND')) this.lost(object, tier.level, 'missing');
   }
 
-  /** Evicts copies that were placed here, see `LevelHold.giveBack`. */
+  /** Evicts copies placed by this process, see `LevelHold.giveBack`. */
   giveBack(level: number, bytes: number): void {
     this.#room.giveBack(level, bytes);
   }
 
-  /** Undefined also if the level first has to ask for the room: the object is behind then. */
+  /**
+   * Claims bytes of a level. Also undefined if the level must request the room first: then the object is left
+   * behind.
+   */
   #claim(object: FillObject, level: number, bytes: number): Claim | undefined {
     if (bytes > this.#parts.holds.roomOn(level)) return undefined;
     const claim = this.#parts.copies.stores.claim(level, object, bytes);
@@ -286,7 +287,7 @@ export class Fills {
     return running;
   }
 
-  /** Sees a fill to its end. Never rejects. */
+  /** Follows a fill to its end. Never rejects. */
   async #outcomeOf(begun: Begun, fill: ObjectFill, trace: TracedFill | undefined): Promise<PlaceOutcome> {
     const { object, level, claim } = begun;
     const failure = await fill.done;
@@ -300,7 +301,7 @@ export class Fills {
     return how;
   }
 
-  /** Serves what was placed. Returns how the placement ended. Never rejects. */
+  /** Serves the placed copy. Returns the outcome of the placement. Never rejects. */
   async #end({ object, level, claim, from }: Begun, fill: ObjectFill): Promise<PlaceOutcome> {
     const { host, copies, holds } = this.#parts;
     const { id } = object;
@@ -308,8 +309,8 @@ export class Fills {
     host.tierWorked(tier, 'write');
     const hasMoved = from !== 'source' && host.namespace.levelOf(id) !== from.level;
     if (!isCurrent(host, object) || hasMoved) {
-      // Meanwhile the object became another version, or its copy went. The bytes stay claimed until they are
-      // deleted.
+      // Meanwhile the object changed its version, or the copy to promote is gone. The bytes stay claimed
+      // until they are deleted.
       await copies.remove(claim.store, fill.copy);
       return 'discarded';
     }
@@ -319,15 +320,15 @@ export class Fills {
     else this.counts.promoted += 1;
     this.#room.touch(id, level, claim.bytes);
     host.placed(object, level, claim.bytes);
-    // The slower copy is deleted only if the faster one lasts. If the faster one goes with this process, the
-    // slower one stays beside it: other processes serve from it, and so does the next start.
+    // The slower copy is deleted only if the faster one outlives this process. Otherwise both stay: other
+    // processes serve from the slower one, and so does the next start.
     if (from !== 'source' && isLasting(tier)) copies.removeFrom(object, from.level);
     else if (from !== 'source') copies.cover(id);
     this.#room.on(level, 0);
     return 'placed';
   }
 
-  /** Clears up after a fill that failed. Returns how the placement ended. */
+  /** Cleans up after a failed fill. Returns the outcome of the placement. */
   #failed(begun: Begun, fill: ObjectFill, failure: FillFailure): PlaceOutcome {
     const { host, closing } = this.#parts;
     const { object, from } = begun;
@@ -339,7 +340,8 @@ export class Fills {
   }
 
   /**
-   * Makes room for an object that found none, where the policy evicts: the next one that is read finds room.
+   * Makes room for an object that did not fit, if the policy evicts. The next object that is read finds the
+   * room.
    */
   #makeRoomFor(object: FillObject): void {
     const { policy, host } = this.#parts;

@@ -1,23 +1,23 @@
 import type { LevelHold } from '@tiered/core/placement';
 import type { TierEvents } from '../tier/tier-events.js';
 
-/** What holds work with once the tiers are open. */
+/** Dependencies of `Holds`, once the tiers are open. */
 export interface HoldsParts {
   readonly events: TierEvents;
-  /** Bytes of the largest copy for which a level has room. */
+  /** Bytes of the largest copy that fits on a level. */
   readonly freeBytes: (level: number) => number;
-  /** Evicts copies of a level that were placed here, of at least so many bytes. */
+  /** Evicts copies of a level that this process placed, of at least this many bytes. */
   readonly giveBack: (level: number, bytes: number) => void;
 }
 
-/** The copies of one level that were placed here, once somebody wants to know. */
+/** The copies of one level that this process placed, counted once a caller asks for them. */
 class Hold {
-  /** Bytes of copies on their way. */
+  /** Bytes of copies in flight. */
   coming = 0;
-  /** Bytes that there may be, with those on their way. */
+  /** Most bytes that may be held, including bytes in flight. */
   most = Infinity;
   held = 0;
-  /** Bytes of a copy, by object, in the order in which they were placed. Undefined: nobody wants to know. */
+  /** Bytes of each copy, by object, in the order of placement. Undefined until a caller asks. */
   copies: Map<number, number> | undefined;
 
   add(id: number, bytes: number): void {
@@ -39,14 +39,14 @@ class Hold {
 }
 
 /**
- * What was placed here on each level, and how much of that there may be: several processes may share out a
- * level. Until somebody asks, nothing is counted but what is on its way, and nothing is bounded.
+ * The bytes that this process placed on each level, and their bound: several processes may divide a level
+ * among them. Until a caller asks, only bytes in flight are counted, and nothing is bounded.
  */
 export class Holds {
   readonly #levels = new Map<number, Hold>();
   #parts: HoldsParts | undefined;
 
-  /** The tiers are open. */
+  /** Called once the tiers are open. */
   begin(parts: HoldsParts): void {
     this.#parts = parts;
     parts.events.on('removed', (level, id) => this.#at(level).remove(id));
@@ -74,7 +74,7 @@ export class Holds {
     };
   }
 
-  /** A copy is on its way to a level, until `ended` is called with it. */
+  /** Counts a copy as in flight to a level until `ended` is called with it. */
   begun(level: number, bytes: number): void {
     this.#at(level).coming += bytes;
   }
@@ -84,18 +84,18 @@ export class Holds {
     this.#at(level).coming -= bytes;
   }
 
-  /** A copy is on a level now. */
+  /** Counts a copy as placed on a level. */
   placed(level: number, id: number, bytes: number): void {
     this.#at(level).add(id, bytes);
   }
 
-  /** Bytes that may still come to a level; less than nothing if there are too many. */
+  /** Bytes that may still be placed on a level; negative if there are too many. */
   roomOn(level: number): number {
     const { most, held, coming } = this.#at(level);
     return most - held - coming;
   }
 
-  /** The first of some objects whose copies were placed here on a level, until they come to so many bytes. */
+  /** The first of the given objects whose copies this process placed on a level, up to this many bytes. */
   enoughOf(level: number, bytes: number, objects: Iterable<number>): number[] {
     const { copies } = this.#at(level);
     const enough: number[] = [];
@@ -110,7 +110,7 @@ export class Holds {
     return enough;
   }
 
-  /** The objects with copies that were placed here on a level, the last one first. */
+  /** The objects whose copies this process placed on a level, the latest first. */
   lastFirst(level: number): number[] {
     return [...(this.#at(level).copies?.keys() ?? [])].reverse();
   }

@@ -1,7 +1,7 @@
 import type { Clock } from '@tiered/core';
 import type { MemoryBudget } from '../memory/memory-budget.js';
 
-/** What `LeftBehind` works with. */
+/** Dependencies of `LeftBehind`. */
 export interface LeftBehindParts {
   readonly budget: MemoryBudget;
   readonly clock: Clock;
@@ -9,22 +9,21 @@ export interface LeftBehindParts {
   readonly lanes: number;
   readonly closing: AbortSignal;
   /**
-   * Begins to place an object; `outcome` never rejects. Undefined if the object has no place any more,
-   * `'behind'` if it has none yet.
+   * Begins to place an object; `outcome` never rejects. Returns undefined if no level takes the object any
+   * more, `'behind'` if none has room yet.
    */
   readonly start: (id: number) => { readonly outcome: Promise<unknown> } | 'behind' | undefined;
 }
 
-/** Objects without a place that are looked at before the event loop gets a turn. */
+/** Objects that can be skipped in a row before the event loop gets a turn. */
 const AT_ONCE = 1000;
-/** Milliseconds after which a tier is asked again that could not grant bytes, though it has them. */
+/** Milliseconds before another try at a tier that has the bytes but could not grant them. */
 const AGAIN_MS = 100;
 
 /**
- * Objects that were read and not placed because the tiers were behind. They are fetched in the background as
- * soon as at most half of the memory is in use. Objects that readers ask for anew come first, because they
- * cost no fetch of their own. If a reader comes to one of these objects before its turn, the object is placed
- * for that reader, and leaves this list.
+ * Objects that were read and not placed because the tiers were behind. They are fetched in the background
+ * once at most half of the memory is in use. New requests of readers come first, because they cost no extra
+ * fetch. If one of these objects is read before its turn, it is placed for that reader, and leaves this list.
  */
 export class LeftBehind {
   readonly #parts: LeftBehindParts;
@@ -36,7 +35,7 @@ export class LeftBehind {
     this.#parts = parts;
   }
 
-  /** The work under way. It ends when the tiers are behind again, or nothing is left. */
+  /** The work in progress. It ends when the tiers are behind again, or nothing is left. */
   get underWay(): Promise<void>[] {
     return [...this.#lanes];
   }
@@ -55,12 +54,12 @@ export class LeftBehind {
     );
   }
 
-  /** Forgets an object: it is being placed, or has no place. */
+  /** Forgets an object that is being placed, or that no level takes. */
   delete(id: number): void {
     this.#ids.delete(id);
   }
 
-  /** To be called when tiers may have caught up: something was written, or there is room again. */
+  /** Called when tiers may have caught up: something was written, or there is room again. */
   goOn(): void {
     while (this.#mayGoOn && this.#lanes.size < Math.min(this.#parts.lanes, this.#ids.size)) {
       const lane = this.#lane().finally(() => this.#lanes.delete(lane));
@@ -74,7 +73,7 @@ export class LeftBehind {
   }
 
   async #lane(): Promise<void> {
-    // So that fills that were begun are counted before the next one begins.
+    // Lets a fill that was begun be counted before the next one begins.
     await Promise.resolve();
     for (let looked = 1; this.#mayGoOn; looked++) {
       const id = this.#ids.take();
@@ -90,7 +89,7 @@ export class LeftBehind {
   }
 }
 
-/** A set of objects' numbers, a bit each: 2 MB for 14 million objects, where a `Set` takes hundreds. */
+/** A set of object numbers, one bit each: 2 MB for 14 million objects, where a `Set` takes hundreds. */
 export class IdSet {
   #words = new Uint32Array(64);
   #size = 0;
@@ -124,7 +123,7 @@ export class IdSet {
     this.#size -= 1;
   }
 
-  /** Takes a number out. Goes round through all of them. */
+  /** Removes and returns a number. Cycles through all of them. */
   take(): number | undefined {
     if (this.#size === 0) return undefined;
     for (;;) {

@@ -4,14 +4,14 @@ import type { Holds } from './holds.js';
 import { Recency } from './recency.js';
 import { SegmentRoom, type SegmentRoomParts } from './segment-room.js';
 
-/** What making room works with. */
+/** Dependencies of `MakingRoom`. */
 export interface MakingRoomParts extends Omit<SegmentRoomParts, 'recency'> {
   readonly policy: PlacementPolicy;
   readonly holds: Holds;
   readonly events: TierEvents;
 }
 
-/** Evicts copies, where the policy evicts: those first that were not read for longest. */
+/** Evicts copies if the policy evicts, least recently read first. */
 export class MakingRoom {
   readonly #parts: MakingRoomParts;
   readonly #recency: readonly Recency[];
@@ -28,7 +28,7 @@ export class MakingRoom {
     return this.#segments.underWay;
   }
 
-  /** An object was read from a level, or came to it. */
+  /** Records that an object was read from a level, or placed on it. */
   touch(id: number, level: number, bytes = this.#parts.host.namespace.sizeOf(id)): void {
     if (this.#parts.policy.evicts === true) this.#recency[level]?.touch(id, bytes);
   }
@@ -44,7 +44,7 @@ export class MakingRoom {
     if (policy.evicts !== true || recency === undefined) return;
     const most = Math.max(size, recency.largest);
     const share = holds.roomOn(level);
-    // Who holds more than its share gives back when others need it, and not because it reads on.
+    // A process beyond its share gives back bytes when others need them, not because of its own reads.
     if (share < 0) return;
     if (share < most) this.giveBack(level, most - share);
     if (host.tiers[level]?.layout === 'packed') {
@@ -59,13 +59,13 @@ export class MakingRoom {
     }
   }
 
-  /** Evicts copies that were placed here, of at least so many bytes as far as there are any. */
+  /** Evicts copies that this process placed, of at least this many bytes if there are enough. */
   giveBack(level: number, bytes: number): void {
     const { policy, holds, closing } = this.#parts;
     const recency = this.#recency[level];
     if (closing.aborted || recency === undefined) return;
     const inOrder = policy.evicts === true ? recency.oldestFirst() : holds.lastFirst(level);
-    // Found before any is evicted, because that changes the order.
+    // Listed before any is evicted, because eviction changes the order.
     for (const id of holds.enoughOf(level, bytes, inOrder)) {
       this.#evict(id, level);
       recency.forget(id);
@@ -76,7 +76,7 @@ export class MakingRoom {
   #evict(id: number, level: number): boolean {
     const { copies, host, onEvicted } = this.#parts;
     const isServed = host.namespace.levelOf(id) === level;
-    // A copy may have stayed beside a faster one that is served.
+    // A copy may have stayed next to a faster one that is served.
     if (!isServed && !copies.isCovered(id)) return false;
     onEvicted();
     const object = host.namespace.objectOf(id);

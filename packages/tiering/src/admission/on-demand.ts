@@ -6,13 +6,13 @@ import type { Fills } from './fills.js';
 import { turnOrCopy } from './turn-or-copy.js';
 
 /**
- * Between two looks for the copy that another process makes, and the most looks: 5 seconds are enough for
- * objects that processes come to at the same moment.
+ * The interval in milliseconds of checks for a copy that another process makes, and the most checks. 5
+ * seconds are enough for objects that several processes place at the same moment.
  */
 const LOOK_MS = 100;
 const MOST_LOOKS = 50;
 
-/** What placing an object needs. */
+/** Dependencies of `placeNow`. */
 export interface PlaceNowParts {
   readonly host: PlacementHost;
   readonly copies: CopyIndex;
@@ -20,9 +20,9 @@ export interface PlaceNowParts {
 }
 
 /**
- * Puts an object on a tier, ahead of any read. Resolves to its level, which is the source's if no tier takes
- * it. While tiers are behind, it waits for as long as other objects are on their way to them. While another
- * process makes the same copy, it waits for that, for some seconds.
+ * Places an object on a tier ahead of any read. Resolves to its level, or to the source's level if no tier
+ * takes it. While tiers are behind, waits as long as other objects are in flight to them. While another
+ * process makes the same copy, waits for it for some seconds.
  */
 export async function placeNow(
   parts: PlaceNowParts,
@@ -50,7 +50,7 @@ export async function placeNow(
     }
     if (copies.removals.isUnderWay(object.key)) {
       turn?.end();
-      // The copy could not be deleted, and keeps its bytes until it can.
+      // The copy could not be deleted, and keeps its bytes until it is.
       if (waited) return host.namespace.levelOf(id);
       waited = true;
       await raceAbort(Promise.all(copies.underWay), signal);
@@ -70,7 +70,7 @@ export async function placeNow(
   }
 }
 
-/** Takes in the copy that another process has made, or makes at this moment. */
+/** Adopts the copy that another process has made, or is making. */
 async function copyOfAnother(
   { host, copies }: PlaceNowParts,
   closing: AbortSignal,
@@ -81,7 +81,10 @@ async function copyOfAnother(
     await raceAbort(host.clock.sleep(LOOK_MS, closing), signal);
 }
 
-/** Deletes the copy that is served of an object, and resolves when its bytes are free; false without one. */
+/**
+ * Deletes the served copy of an object. Resolves to true once its bytes are free, or to false if there is
+ * none.
+ */
 export async function evictNow(
   { host, copies, fills }: PlaceNowParts,
   key: string,

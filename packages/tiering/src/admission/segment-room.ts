@@ -9,10 +9,10 @@ import type { Recency } from './recency.js';
 import { rewritingRoom } from '../store/packed/packing.js';
 import type { Copy, RewrittenCopy, TierStore } from '../tier/tier-store.js';
 
-/** Copies that are read at the same time to be moved. */
+/** Concurrent reads of copies to move. */
 const READS = 16;
 
-/** What making room in segments works with. */
+/** Dependencies of `SegmentRoom`. */
 export interface SegmentRoomParts {
   readonly host: PlacementHost;
   readonly copies: CopyIndex;
@@ -24,28 +24,28 @@ export interface SegmentRoomParts {
   readonly recency: readonly Recency[];
   /** Called when a copy is evicted. */
   readonly onEvicted: () => void;
-  /** Called when a tier failed to give a copy that is served. */
+  /** Called when a tier failed to read a copy that is served. */
   readonly onFailed: (object: ObjectRef, tier: Tier, error: unknown) => void;
 }
 
 /**
  * Makes room on tiers whose copies are packed.
  *
- * **Problem.** The bytes of a copy in a segment are not free when that copy is removed: the file stays as
- * long as it holds any other. If copies were evicted one by one, those first that were not read for longest,
- * every segment would be half empty before one is free.
+ * **Problem.** Removing a copy from a segment does not free its bytes: the file stays as long as it holds any
+ * other copy. If copies were evicted one by one, least recently read first, every segment would be half empty
+ * before one is free.
  *
- * **How.** Whole segments are evicted: the one with the copy that was not read for longest. Those of its
- * copies that were read lately are *rewritten*: read, compared with their sums, and packed into a new
- * segment. They are at most half of the bytes, so each segment that is evicted frees at least half of one. If
- * there is no room for that, or the tier fails, they are evicted with the others. Segments that became less
- * than half full otherwise (objects changed, or were moved up) are rewritten whatever the policy is. Packed
- * tiers keep room for one segment that is rewritten, which no other copy gets.
+ * **How.** Whole segments are evicted, first the one with the least recently read copy. Its recently read
+ * copies are *rewritten*: read, compared with their sums, and packed into a new segment. They are at most
+ * half of the bytes, so each evicted segment frees at least half of its bytes. If there is no room for that,
+ * or the tier fails, they are evicted with the others. Segments that become less than half full for other
+ * reasons (objects changed, or were promoted) are rewritten under any policy. Packed tiers keep room for
+ * rewriting one segment, which no other copy gets.
  *
- * **Invariants.** The new segment is claimed and written as any other. The index records in one change that a
- * copy is there, and no longer where it was. So whenever the process ends, each copy is in one segment that
- * is whole, and the quota counts both. The old segment is deleted as any other, when all members have let go
- * of what was in it. One segment of a level is rewritten at a time; its bytes count as memory.
+ * **Invariants.** The new segment is claimed and written like any other. The index records the move of a copy
+ * in one change. So if the process ends at any point, each copy is in one whole segment, and the quota counts
+ * both. The old segment is deleted like any other, once all members have let go of its copies. One segment of
+ * a level is rewritten at a time; its bytes count as memory.
  */
 export class SegmentRoom {
   readonly #parts: SegmentRoomParts;
@@ -64,8 +64,8 @@ export class SegmentRoom {
   }
 
   /**
-   * Evicts segments of a level until this many bytes are free, as well as those that are kept free. Costs
-   * nothing if they are.
+   * Evicts segments of a level until this many bytes are free, in addition to the bytes that are kept free.
+   * Costs nothing if they already are.
    */
   makeRoom(level: number, bytes: number): void {
     const store = this.#parts.copies.stores.at(level);
@@ -103,7 +103,10 @@ export class SegmentRoom {
     if (isUntidy) await this.#tidy(store);
   }
 
-  /** Ends also if a segment that was evicted freed nothing: the tier has to delete it first. */
+  /**
+   * Evicts segments until enough bytes are free, or until an evicted segment frees none: the tier must delete
+   * it first.
+   */
   async #clear(store: TierStore, wanted: number): Promise<void> {
     const recency = this.#parts.recency[store.tier.level];
     for (let before = -1; !this.#parts.closing.aborted;) {
@@ -130,7 +133,7 @@ export class SegmentRoom {
     return true;
   }
 
-  /** Copies of a segment that were read lately, the latest ones up to half of the bytes. */
+  /** Recently read copies of a segment: the latest ones, up to half of the bytes. */
   #recent(store: TierStore, together: readonly Copy[]): Copy[] {
     const { host, recency } = this.#parts;
     const ofLevel = recency[store.tier.level];
@@ -161,13 +164,13 @@ export class SegmentRoom {
     }
   }
 
-  /** Moves copies into a new segment, if there is room and memory for that. Returns those that were moved. */
+  /** Moves copies into a new segment, if there is room and memory for it. Returns the moved ones. */
   async #rewrite(store: TierStore, some: readonly Copy[]): Promise<Set<Copy>> {
     const { copies, budget, closing } = this.#parts;
     const moved = new Set<Copy>();
     const { level } = store.tier;
     const staying = some.filter(({ key, name }) => !copies.removals.isLeaving(key, level, name));
-    // Once as they are read, and once more as they are written.
+    // Once for reading, and once more for writing.
     const memory = 2 * staying.reduce((sum, { bytes }) => sum + bytes, 0);
     if (store.rewrite === undefined || memory === 0 || !budget.hasRoom(memory) || closing.aborted)
       return moved;
@@ -193,7 +196,7 @@ export class SegmentRoom {
     return moved;
   }
 
-  /** A copy was found right, and was moved. It is served from its new place, if it is still to be served. */
+  /** Serves a verified and moved copy from its new place, if it is still to be served. */
   #moved(store: TierStore, before: Copy, now: Copy, wasServed: boolean): void {
     const { host, copies } = this.#parts;
     const { level } = store.tier;
@@ -203,7 +206,7 @@ export class SegmentRoom {
       if (!copies.placed(id, { store }, now)) host.withdraw(id);
       return;
     }
-    // A caller that dropped it meanwhile knew only its old place, not the new one.
+    // A caller that dropped the copy meanwhile knew only its old place.
     const isBeside = host.namespace.levelOf(id) < level && copies.isCovered(id);
     if (!copies.matches(id, now) || (wasServed && !isBeside)) void copies.remove(store, now);
   }
@@ -227,7 +230,7 @@ export class SegmentRoom {
     return id !== ABSENT && host.namespace.levelOf(id) === level && host.tagOf(id) === tag;
   }
 
-  /** Reads copies and checks them. None at all if the tier fails. */
+  /** Reads and verifies copies. Returns none if the tier fails. */
   async #readAll(store: TierStore, some: readonly Copy[]): Promise<RewrittenCopy[]> {
     const read = await Promise.all(some.map((copy) => this.#reads(() => this.#read(store, copy))));
     return read.includes('failed') ? [] : read.filter((one) => typeof one === 'object');
@@ -252,7 +255,7 @@ export class SegmentRoom {
 
   #fault({ tier }: TierStore, error: unknown): void {
     const { host, closing } = this.#parts;
-    // Full storage shows when the next copy is placed, and is dealt with then.
+    // Full storage is noticed and handled when the next copy is placed.
     const isExpected = isTieredError(error, 'TIERED_EXISTS') || isTieredError(error, 'TIERED_NO_SPACE');
     if (closing.aborted || isExpected) return;
     if (!isTieredError(error)) throw error;

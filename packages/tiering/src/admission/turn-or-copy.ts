@@ -3,13 +3,14 @@ import type { ObjectRef } from '@tiered/core/placement';
 import { OtherFetch, type FetchTurn } from '../tier/fetch-turns.js';
 import type { Fills } from './fills.js';
 
-/** A copy that another process has made; or the turn to fetch, which the caller has to end or to pass on. */
+/** A copy that another process has made, or the turn to fetch, which the caller must end or pass on. */
 export type TurnOrCopy<T> = { readonly copy: T } | { readonly turn: FetchTurn | undefined };
 
 /**
- * Takes the turn to fetch an object, then looks for a copy that another process has made until then. While
- * another process fetches the object, waits for that; see `FetchTurns`. An abort lets go at once.
- * @param look Resolves to undefined if there is no copy. `hasWaited`: another process has fetched the object.
+ * Takes the turn to fetch an object, then looks for a copy that another process has made until then. Waits
+ * while another process fetches the object; see `FetchTurns`. An abort ends the wait and the turn at once.
+ * @param look Resolves to undefined if there is no copy. `hasWaited`: whether another process has fetched the
+ * object.
  */
 export async function turnOrCopy<T>(
   fills: Pick<Fills, 'turnFor'>,

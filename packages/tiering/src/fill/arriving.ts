@@ -2,19 +2,19 @@ import type { Ticket } from '../source/gate.js';
 
 /** A reader of a part of a chunk. */
 interface Waiting {
-  /** Where its part ends. */
+  /** End of its part in the chunk. */
   readonly until: number;
   readonly take: () => void;
   readonly fail: (error: unknown) => void;
 }
 
 /**
- * A chunk that was asked for and is not yet written. Its readers get their parts as soon as those have
- * arrived, which may be long before all of the chunk has. They get copies, made at that moment, because the
- * memory is reused for another chunk.
+ * A chunk that was requested and is not yet written. Its readers get their parts as soon as they arrive,
+ * possibly long before the whole chunk. They get copies, made at that moment, because the memory is reused
+ * for another chunk.
  */
 export class Arriving {
-  /** Resolves when all of the chunk has arrived. */
+  /** Resolves when the whole chunk has arrived. */
   readonly bytes: Promise<Uint8Array>;
   readonly ticket: Ticket | undefined;
   readonly #memory: Uint8Array;
@@ -22,7 +22,7 @@ export class Arriving {
   #here = 0;
   #failure: { readonly error: unknown } | undefined;
 
-  /** @param fill Fills the memory, and tells how many bytes have arrived so far. */
+  /** @param fill Fills the memory, and reports how many bytes have arrived so far. */
   constructor(
     memory: Uint8Array,
     ticket: Ticket | undefined,
@@ -44,14 +44,14 @@ export class Arriving {
     );
   }
 
-  /** Whether all of the chunk has arrived. */
+  /** Whether the whole chunk has arrived. */
   get isHere(): boolean {
     return this.#here === this.#memory.byteLength;
   }
 
   /**
-   * Copies bytes from an offset of the chunk, as soon as they have arrived. Copies nothing once the signal
-   * has aborted. Rejects if they do not come.
+   * Copies bytes from an offset of the chunk as soon as they have arrived. Copies nothing once the signal has
+   * aborted. Rejects if the request for the chunk fails.
    */
   copy(target: Uint8Array, from: number, signal: AbortSignal | undefined): Promise<void> {
     const until = from + target.byteLength;
@@ -61,7 +61,7 @@ export class Arriving {
           if (signal?.aborted !== true) target.set(this.#memory.subarray(from, until));
           resolve();
         } catch (error) {
-          // The reader has given its memory away, which does not concern the other readers.
+          // The reader has transferred its memory, which does not affect the other readers.
           fail(error);
         }
       };

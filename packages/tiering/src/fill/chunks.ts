@@ -2,7 +2,7 @@ const MISSING = 0;
 const ARRIVING = 1;
 const WRITTEN = 2;
 
-/** The chunks of a copy on its way: which of them are missing, arriving or written, and their sums. */
+/** The chunks of a copy in flight: their states (missing, arriving or written) and their sums. */
 export class Chunks {
   readonly #bytes: number;
   readonly #chunkBytes: number;
@@ -27,7 +27,7 @@ export class Chunks {
     return this.#state.length;
   }
 
-  /** XXH64 of each chunk. Complete once all have come. */
+  /** XXH64 of each chunk. Complete once all chunks have arrived. */
   get sums(): bigint[] {
     return this.#sums.slice();
   }
@@ -37,7 +37,7 @@ export class Chunks {
     return Math.min(this.#bytes, start + this.#chunkBytes) - start;
   }
 
-  /** Whether nobody has asked for a chunk yet. */
+  /** Whether a chunk was not requested yet. */
   isMissing(chunk: number): boolean {
     return this.#state[chunk] === MISSING;
   }
@@ -50,27 +50,27 @@ export class Chunks {
     return this.#written === this.count;
   }
 
-  /** Bytes of the chunks that were written. */
+  /** Bytes of the written chunks. */
   get writtenBytes(): number {
     let bytes = 0;
     for (let chunk = 0; chunk < this.count; chunk++) if (this.isWritten(chunk)) bytes += this.lengthOf(chunk);
     return bytes;
   }
 
-  /** Whether nobody has asked yet for some chunk of a range. */
+  /** Whether any chunk of a range was not requested yet. */
   missesAny(offset: number, length: number): boolean {
     const from = Math.floor(offset / this.#chunkBytes);
     const until = Math.ceil((offset + length) / this.#chunkBytes);
     return this.#state.subarray(from, until).includes(MISSING);
   }
 
-  /** A reader was up to this byte, and most readers go on. */
+  /** Records that a reader read up to this byte. Most readers continue from there. */
   goOnFrom(offset: number): void {
     this.#next = Math.ceil(offset / this.#chunkBytes);
   }
 
   /**
-   * The next chunk that nobody has asked for: from where the last reader was onwards, then from the
+   * The next chunk that was not requested yet: from the last reader's position onwards, then from the
    * beginning.
    */
   get missing(): number | undefined {

@@ -6,8 +6,8 @@ import type { Claim } from '../tier/tier-store.js';
 import type { Writers } from '../memory/writers.js';
 
 /**
- * Brings bytes of an object from the source or from another tier. The source may tell how many have arrived
- * before all have. Bytes of a tier are compared with a sum first.
+ * Fetches bytes of an object from the source or from another tier. The source may report progress before all
+ * bytes have arrived. Bytes of a tier are compared with a sum first.
  */
 export type BringBytes = (
   target: Uint8Array,
@@ -17,38 +17,41 @@ export type BringBytes = (
   isWaitedFor?: () => boolean,
 ) => Promise<void>;
 
-/** An object that is to have a copy, as it was when its fill began. */
+/** An object to copy, as it was when its fill began. */
 export interface FillObject extends ObjectRef {
   /** Bytes of a chunk; the last one may be shorter. */
   readonly chunkBytes: number;
 }
 
-/** What a fill is to do. */
+/** The task of a fill. */
 export interface FillTask {
   readonly object: FillObject;
-  /** The bytes that the copy is to have: all of the object, or its beginning. */
+  /** The bytes for the copy: the whole object, or its beginning. */
   readonly claim: Claim;
   readonly bring: BringBytes;
 }
 
-/** What all fills work with. */
+/** Dependencies of all fills. */
 export interface FillParts {
   readonly host: Pick<PlacementHost, 'tierFault'>;
   readonly gate: SourceGate;
   readonly writers: Writers;
   readonly budget: MemoryBudget;
   readonly checksum: Checksum;
-  /** Chunks of this object that may be under way in the background at the same time. */
+  /** Most chunks of this object in flight in the background at the same time. */
   readonly lanes: number;
-  /** Whether readers wait for memory. Else they go on without it. */
+  /** Whether readers wait for memory. Otherwise they continue without it. */
   readonly readersWait: boolean;
-  /** Runs reads of what the tier has already. Their readers may leave; closing the tier waits for them. */
+  /**
+   * Runs reads of bytes that the tier already has. Their readers may leave; closing the tier waits for the
+   * reads.
+   */
   readonly tierReads: OperationScope;
   /** Aborts when everything ends. */
   readonly closing: AbortSignal;
 }
 
-/** Whether the object is still there, and of the version that is being placed. */
+/** Whether the object still exists, at the version that is being placed. */
 export function isCurrent(
   { namespace, versions }: PlacementHost,
   { id, version, size }: Omit<ObjectRef, 'key'>,
@@ -56,20 +59,20 @@ export function isCurrent(
   return size === namespace.sizeOf(id) && (versions === 'ignore' || version === namespace.versionOf(id));
 }
 
-/** How a fill failed: on the side that bytes come from, or on the tier's. */
+/** How a fill failed: on the side that bytes come from, or on the side of the tier. */
 export interface FillFailure {
   readonly error: unknown;
   readonly side: 'source' | 'tier';
 }
 
-/** The part of a range that lies in one chunk: where it begins in the object, and its target. */
+/** The part of a range in one chunk: its start in the object, and its target. */
 export interface RangePart {
   readonly chunk: number;
   readonly start: number;
   readonly target: Uint8Array;
 }
 
-/** Splits a range into parts that lie in one chunk each. All of it lies within the copy. */
+/** Splits a range into one part per chunk. The whole range lies within the copy. */
 export function partsOf(offset: number, target: Uint8Array, chunkBytes: number): RangePart[] {
   const end = offset + target.byteLength;
   const parts: RangePart[] = [];
@@ -83,8 +86,8 @@ export function partsOf(offset: number, target: Uint8Array, chunkBytes: number):
 }
 
 /**
- * Waits until the caller that made a fill has received it, and has asked for what it wants first. At most
- * this many promises lie between the two.
+ * Waits until the caller that made a fill has received it, and has requested its first chunks. At most this
+ * many promises lie between the two.
  */
 export async function callerHasFill(): Promise<void> {
   for (let tick = 0; tick < 4; tick++) await Promise.resolve();

@@ -4,8 +4,8 @@ import type { FillParts, FillTask } from './fill-parts.js';
 import type { Claim, Copy, CopyContent, PublishOptions, Turn } from '../tier/tier-store.js';
 
 /**
- * A copy on its way to its tier. It comes part by part, into a file that is open from the first part on, or
- * all at once.
+ * A copy in flight to its tier. It is written at once, or in parts to a file that stays open from the first
+ * part on.
  */
 export class GrowingCopy {
   readonly #claim: Claim;
@@ -26,7 +26,7 @@ export class GrowingCopy {
     return this.#copy;
   }
 
-  /** Writes all of the copy, and publishes it. */
+  /** Writes and publishes the whole copy. */
   async write(bytes: Uint8Array, content: CopyContent, options: PublishOptions): Promise<void> {
     this.#copy = await this.#claim.write(bytes, content, options);
   }
@@ -37,10 +37,7 @@ export class GrowingCopy {
     await (await this.#writer).writeAt(bytes, options);
   }
 
-  /**
-   * Publishes the parts. Once begun it runs to its end, also at close: whether the copy is there must be
-   * known.
-   */
+  /** Publishes the parts. Once begun it runs to its end, even at close, because its outcome must be known. */
   async publish(content: CopyContent, turn: Turn): Promise<void> {
     const writer = await this.#writer;
     if (writer === undefined) return;
@@ -49,8 +46,8 @@ export class GrowingCopy {
   }
 
   /**
-   * Reads what was written, published or not, within the deadline of the tier. Returns fewer bytes if the
-   * tier cannot give them all, or does not answer, which is a fault of it. Abort rejects with
+   * Reads written bytes, published or not, within the deadline of the tier. Returns fewer bytes if the tier
+   * cannot serve them all. A tier that does not answer also counts as faulty. Abort rejects with
    * `signal.reason`.
    */
   async readInto(target: Uint8Array, { offset, signal }: ReadIntoOptions): Promise<number> {
@@ -70,7 +67,7 @@ export class GrowingCopy {
     const writer = await raceAbort(Promise.resolve(this.#writer), signal);
     const count = (await writer?.readInto(target, options).catch(() => 0)) ?? 0;
     if (count === target.byteLength) return count;
-    // While a copy is being published, it cannot be read through its writer any more.
+    // Once publishing has begun, a copy cannot be read through its writer any more.
     await raceAbort(
       Promise.resolve(this.#publishing).catch(() => undefined),
       signal,
@@ -81,7 +78,7 @@ export class GrowingCopy {
     return found;
   }
 
-  /** Deletes everything that was not published. */
+  /** Deletes all unpublished parts. */
   async discard(): Promise<void> {
     if (this.#writer === undefined) return;
     const writer = await this.#writer.catch(() => undefined);

@@ -18,59 +18,56 @@ import type { Copy, CopyContent, Turn } from '../tier/tier-store.js';
 const NOTHING = new Uint8Array(0);
 
 /**
- * Ends the waiting of lanes for memory. One error for all: a new one for each would cost more than all else.
+ * Ends the wait of lanes for memory. One shared error, because creating one for each lane would cost more
+ * than everything else.
  */
 const MAY_GO = new Error('Nothing is left to wait for.');
 
 /**
- * One object on its way to a tier, chunk by chunk.
+ * Places one object on a tier, chunk by chunk.
  *
- * **Problem.** Readers want parts of the object now, in any order; the tier wants all of it; and nobody may
- * ask the source twice for a byte.
+ * **Problem.** Readers want parts of the object now, in any order. The tier wants all of it. No byte may be
+ * requested from the source twice.
  *
- * **Moving parts.** A chunk is *missing*, *arriving* (asked for, or here and not yet written), or *written*.
- * A reader that needs a missing chunk asks for it at once, ahead of everything in the background, if there is
- * memory for it. A reader that needs an arriving chunk waits for it. A written chunk is read back from the
- * tier.
+ * **Moving parts.** A chunk is *missing*, *arriving* (requested, or here and not yet written), or *written*.
+ * A reader that needs a missing chunk requests it at once, ahead of all background work, if there is memory
+ * for it. A reader that needs an arriving chunk waits for it. A written chunk is read back from the tier.
  *
- * A few *lanes* ask for missing chunks, from where the last reader was onwards, because readers mostly go on.
- * Readers get copies of their parts of a chunk as these arrive. When all of the chunk has arrived, it is
- * summed and written to the tier at its place; then its memory is free. With the last chunk the copy is
- * published. A copy of one chunk is written and published in one call of the tier, and its readers are served
- * from memory until that has ended.
+ * A few *lanes* request missing chunks, from the last reader's position onwards, because most readers
+ * continue from there. Readers get copies of their parts of a chunk as they arrive. A chunk that has fully
+ * arrived is summed and written to the tier at its place; then its memory is free. The last chunk publishes
+ * the copy. A copy of one chunk is written and published in one call of the tier, and its readers are served
+ * from memory until that call has ended.
  *
- * **Invariants.** A chunk is requested once, unless that failed. A reader waits for the chunks of its range
- * and for memory for them. It waits for the tier only if the bytes are only there. Nobody outside sees the
- * memory of a chunk, so what is written is what came. Memory is held for chunks that are arriving, and for
- * what a driver keeps until the copy is published. If there are several chunks, a file is open from the first
- * one that is written. After `done` nothing is held and nothing is under way; either the copy is published,
- * or there is no trace of it.
+ * **Invariants.** A chunk is requested once, unless the request failed. A reader waits for the chunks of its
+ * range and for memory for them. It waits for the tier only if the bytes are only there. The memory of a
+ * chunk is never exposed, so the bytes written are the bytes received. Memory is held for arriving chunks,
+ * and for bytes that a driver buffers until the copy is published. With several chunks, a file is open from
+ * the first written chunk on. After `done` nothing is held and nothing is in progress; either the copy is
+ * published, or there is no trace of it.
  */
 export class ObjectFill {
   readonly #task: FillTask;
   readonly #parts: FillParts;
-  /** Ends the lanes, and the waiting for memory. Requests that are under way may have readers, and go on. */
+  /** Ends the lanes, and the wait for memory. Requests in flight may have readers, and continue. */
   #stop: AbortController | undefined;
-  /** Ends the waiting of lanes for memory: nothing is missing, or there is memory for all of it. */
+  /** Ends the wait of lanes for memory: nothing is missing, or there is memory for all of it. */
   #laneMayGo: AbortController | undefined;
   readonly #chunks: Chunks;
   readonly #arriving = new Map<number, Arriving>();
-  /**
-   * Readers of chunks for which there is no memory yet. Called when the chunk was asked for, or never will
-   * be.
-   */
+  /** Readers of chunks that have no memory yet. Called once the chunk was requested, or never will be. */
   readonly #waiting = new Map<number, ((stalled: boolean) => void)[]>();
-  /** Chunks that were asked for and are not settled. */
+  /** Requested chunks that are not settled. */
   #unsettled = 0;
   #onSettled: (() => void) | undefined;
   readonly #growing: GrowingCopy;
   /**
-   * Bytes of memory for all of the object, where the driver keeps the copy until it is published. Taken with
+   * Bytes of memory for the whole object, if the driver buffers the copy until it is published. Taken with
    * the first chunk.
    */
   #reserved = 0;
   #failure: FillFailure | undefined;
-  /** Resolves when the fill has ended: with the failure, if there was one. */
+  /** Resolves once the fill has ended, to its failure if there was one. */
   readonly done: Promise<FillFailure | undefined>;
 
   constructor(task: FillTask, parts: FillParts) {
@@ -87,14 +84,14 @@ export class ObjectFill {
     return this.#task.object;
   }
 
-  /** Bytes of the copy: all of the object, or its beginning. */
+  /** Bytes of the copy: the whole object, or its beginning. */
   get bytes(): number {
     return this.#task.claim.bytes;
   }
 
   /**
-   * Whether the fill can serve this range, which lies within the copy. If tiers are too slow to take what is
-   * there, it serves nothing that would take more memory, unless readers are to wait for that.
+   * Whether the fill can serve this range, which lies within the copy. If tiers are too slow, it serves
+   * nothing that needs more memory, unless readers wait for memory.
    */
   serves(offset: number, length: number): boolean {
     const { budget, readersWait } = this.#parts;
@@ -103,7 +100,7 @@ export class ObjectFill {
     return !this.#chunks.missesAny(offset, length);
   }
 
-  /** Bytes of chunks that were written. */
+  /** Bytes of the written chunks. */
   get writtenBytes(): number {
     return this.#chunks.writtenBytes;
   }
@@ -123,8 +120,8 @@ export class ObjectFill {
   }
 
   /**
-   * Reads a range, as soon as its bytes have come, into memory that is the caller's. An abort lets go at
-   * once; the fill goes on.
+   * Reads a range as soon as its bytes have arrived, into new memory that the caller owns. An abort rejects
+   * at once; the fill continues.
    */
   async read(offset: number, length: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
     const result = memoryFor(length, this.object.key);
@@ -133,9 +130,9 @@ export class ObjectFill {
   }
 
   /**
-   * As `read`, into the caller's memory, which is the caller's again when this has settled. An abort ends the
-   * read as soon as nothing writes to that memory any more. If the object turns out to be another version,
-   * bytes of the old one are wiped out.
+   * As `read`, into the caller's memory, which the caller owns again once this has settled. An abort ends the
+   * read as soon as nothing writes to that memory any more. If the object turns out to have another version,
+   * bytes of the old one are erased.
    */
   async readInto(target: Uint8Array, offset: number, signal: AbortSignal | undefined): Promise<void> {
     const { chunkBytes } = this.#task.object;
@@ -159,10 +156,10 @@ export class ObjectFill {
     }
   }
 
-  /** Copies a part from its chunk, as soon as the chunk has it. */
+  /** Copies a part from its chunk, as soon as it has arrived. */
   #readPart(part: RangePart, signal: AbortSignal | undefined): Promise<void> {
     const { chunk, start, target } = part;
-    // Neither a tier nor another chunk can fail a read that the source can serve.
+    // A failed tier or another failed chunk must not fail a read that the source can serve.
     if (this.#failure !== undefined) return this.#readAlone(part, signal);
     if (this.#chunks.isWritten(chunk)) return this.#readBack(start, target, signal);
     const arriving = this.#arriving.get(chunk);
@@ -181,8 +178,8 @@ export class ObjectFill {
   }
 
   /**
-   * Goes on with a read whose chunk was asked for, or never will be. At once: later the memory of the chunk
-   * may be another chunk's.
+   * Continues a read whose chunk was requested, or never will be. Synchronously, because the memory of the
+   * chunk may later belong to another chunk.
    */
   #goOn(part: RangePart, signal: AbortSignal | undefined, stalled: boolean): Promise<void> {
     const arriving = this.#arriving.get(part.chunk);
@@ -199,19 +196,14 @@ export class ObjectFill {
     return arriving.copy(target, start - chunk * this.#task.object.chunkBytes, signal);
   }
 
-  /**
-   * Reads a part for one reader only: there is no memory for its chunk and will not be, or nobody will write
-   * it.
-   */
+  /** Reads a part for one reader only, because its chunk gets no memory, or will not be written. */
   #readAlone({ start, target }: RangePart, signal: AbortSignal | undefined): Promise<void> {
     const { tierReads, gate } = this.#parts;
     const { bring } = this.#task;
     return tierReads.run(signal, (under) => gate.foreground(() => bring(target, start, under)));
   }
 
-  /**
-   * Reads what the tier has already of an object whose copy is not published yet, or was published just now.
-   */
+  /** Reads bytes that the tier already has, of a copy that is not published yet or was published just now. */
   #readBack(offset: number, target: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
     return this.#parts.tierReads.run(signal, (under) => this.#readBackUnder(under, offset, target));
   }
@@ -219,13 +211,13 @@ export class ObjectFill {
   async #readBackUnder(signal: AbortSignal, offset: number, target: Uint8Array): Promise<void> {
     const count = await this.#growing.readInto(target, { offset, signal });
     signal.throwIfAborted();
-    // No tier can fail a read that the source can serve.
+    // A failed tier must not fail a read that the source can serve.
     if (count !== target.byteLength) await this.#task.bring(target, offset, signal);
   }
 
   /**
-   * Asks for a missing chunk that a reader waits for, once there is memory for it.
-   * @param then Called when the chunk was asked for, by anybody, or never will be.
+   * Requests a missing chunk that a reader waits for, once there is memory for it.
+   * @param then Called once the chunk was requested, by any caller, or never will be.
    */
   #ask(chunk: number, then: (stalled: boolean) => void): void {
     const waiting = this.#waiting.get(chunk);
@@ -237,7 +229,7 @@ export class ObjectFill {
     this.#parts.budget.whenRoom(this.#roomFor(chunk), ask, options).catch(() => this.#asked(chunk, false));
   }
 
-  /** Whether a chunk that a reader wants may be asked for now. */
+  /** Whether a chunk that a reader needs may be requested now. */
   #mayAsk(chunk: number): boolean {
     const { budget, readersWait } = this.#parts;
     return !readersWait || this.#reserved > 0 || budget.isFree(this.#roomFor(chunk));
@@ -247,7 +239,7 @@ export class ObjectFill {
     if (!stalled && this.#chunks.isMissing(chunk) && this.#failure === undefined) {
       try {
         const { bytes } = this.#request(chunk);
-        // `#settle` sees a failure.
+        // `#settle` handles a failure.
         this.#parts.gate.foreground(() => bytes).catch(() => undefined);
       } catch (error) {
         this.#fail({ error, side: 'source' });
@@ -264,10 +256,10 @@ export class ObjectFill {
   }
 
   /**
-   * Bytes of memory that must be free before a request may be made: those of its chunk. If the driver keeps
-   * the copy until it is published, it is all that the fill may come to hold: the copy twice, in chunks and
-   * at the driver. After that no request of this fill waits, because the fill must end before any of it is
-   * free again.
+   * Bytes of memory that must be free before a request: the size of its chunk. If the driver buffers the copy
+   * until it is published, they are all the bytes that the fill may hold: the copy twice, in chunks and in
+   * the driver. After that no request of this fill waits, because none of the memory is free again before the
+   * fill ends.
    */
   #roomFor(chunk: number): number {
     return this.#isBuffered ? 2 * this.bytes : this.#chunks.lengthOf(chunk);
@@ -283,7 +275,7 @@ export class ObjectFill {
     return this.#task.claim.keeps === true && this.#chunks.count === 1;
   }
 
-  /** Takes memory for a chunk. */
+  /** Takes memory for a chunk from the budget. */
   #take(chunk: number): void {
     if (this.#reserved > 0) return;
     const bytes = this.#roomFor(chunk);
@@ -291,7 +283,7 @@ export class ObjectFill {
     if (this.#isBuffered) this.#reserved = bytes;
   }
 
-  /** Asks for a chunk. `#settle` sees to what happens to it afterwards. */
+  /** Requests a chunk. `#settle` handles it afterwards. */
   #request(chunk: number, ticket?: Ticket): Arriving {
     const { budget, checksum, closing } = this.#parts;
     const { bring, object } = this.#task;
@@ -306,14 +298,14 @@ export class ObjectFill {
     this.#arriving.set(chunk, arriving);
     void this.#settle(chunk, arriving, memory);
     this.#asked(chunk, false);
-    // Last, because this may give others memory, and they then ask.
+    // Last, because this may give memory to others, which then make requests.
     if (this.#mayLanesGo) this.#laneMayGo?.abort(MAY_GO);
     if (this.#reserved > 0) for (const other of [...this.#waiting.keys()]) this.#askNow(other, false);
     return arriving;
   }
 
   /**
-   * Writes a chunk once it has come, publishes the copy with the last one, and gives the memory of the chunk
+   * Writes a chunk once it has arrived, publishes the copy after the last one, and gives the chunk's memory
    * back. Never rejects.
    */
   async #settle(chunk: number, arriving: Arriving, memory: Uint8Array): Promise<void> {
@@ -329,14 +321,14 @@ export class ObjectFill {
       this.#fail({ error, side });
     }
     this.#arriving.delete(chunk);
-    // If the chunk did not come, a driver that breaks its contract may still write to the memory.
+    // If the chunk did not arrive, a driver that breaks its contract may still write to the memory.
     budget.giveBack(memory, arriving.isHere, this.#isKept);
     if (this.#reserved === 0) budget.release(memory.byteLength);
     this.#unsettled -= 1;
     if (this.#unsettled === 0) this.#onSettled?.();
   }
 
-  /** Writes one chunk of several, and publishes the copy with the last one. */
+  /** Writes one chunk of several, and publishes the copy after the last one. */
   async #write(chunk: number, bytes: Uint8Array): Promise<void> {
     const { closing, writers } = this.#parts;
     let publishing: Promise<void> | undefined;
@@ -345,7 +337,7 @@ export class ObjectFill {
       await this.#growing.writeAt(bytes, { offset: chunk * this.#task.object.chunkBytes, signal: closing });
       this.#chunks.wrote(chunk);
       if (!this.#chunks.areWritten) return;
-      // Moved in within this turn. Behind all writes that wait, thousands of files would be open.
+      // Published within this turn. Behind all waiting writes, thousands of files would be open.
       await new Promise<void>((ended) => {
         publishing = this.#publish((move) => move().finally(ended)).finally(ended);
         // The rejection is awaited below.
@@ -355,7 +347,7 @@ export class ObjectFill {
     await publishing;
   }
 
-  /** Writes all of a copy of one chunk, or none, and publishes it. */
+  /** Writes and publishes a copy of at most one chunk. */
   async #writeWhole(bytes: Uint8Array): Promise<void> {
     if (this.#failure !== undefined) return;
     const { closing, writers } = this.#parts;
@@ -364,10 +356,10 @@ export class ObjectFill {
     if (this.#chunks.count === 1) this.#chunks.wrote(0);
   }
 
-  /** Brings all chunks, and waits until the copy is published. */
+  /** Fetches all chunks, and waits until the copy is published. */
   async #run(): Promise<FillFailure | undefined> {
     const { budget, lanes } = this.#parts;
-    // The caller may want a certain chunk first. It receives this fill by a promise of its own.
+    // The caller may need a certain chunk first. It receives this fill through promises of its own.
     await callerHasFill();
     if (this.#missing() !== undefined) {
       const count = Math.min(lanes, this.#chunks.count);
@@ -378,11 +370,11 @@ export class ObjectFill {
       await this.#writeWhole(NOTHING).catch((error: unknown) => this.#fail({ error, side: 'tier' }));
     await this.#growing.discard();
     if (this.#reserved > 0) budget.release(this.#reserved);
-    // A copy that was published is there, whatever failed or was ended meanwhile.
+    // A published copy stays, even if something failed or was aborted meanwhile.
     return this.#growing.published === undefined ? this.#failure : undefined;
   }
 
-  /** Asks for missing chunks, one after the other. */
+  /** Requests missing chunks, one after the other. */
   async #lane(): Promise<void> {
     const { gate, budget, closing } = this.#parts;
     try {
@@ -409,7 +401,7 @@ export class ObjectFill {
     return this.#reserved > 0 || this.#missing() === undefined;
   }
 
-  /** Fetches a chunk that nobody has asked for, if there is memory left for it. */
+  /** Fetches a chunk that was not requested yet, if there is memory left for it. */
   async #fetchMissing(ticket: Ticket): Promise<void> {
     const chunk = this.#missing();
     if (chunk === undefined) return;
@@ -417,7 +409,7 @@ export class ObjectFill {
       await this.#request(chunk, ticket).bytes;
   }
 
-  /** The next chunk to ask for, if the fill is to go on. */
+  /** The next chunk to request, if the fill is to continue. */
   #missing(): number | undefined {
     return this.#failure === undefined ? this.#chunks.missing : undefined;
   }
@@ -429,7 +421,7 @@ export class ObjectFill {
     try {
       await this.#growing.publish(this.content, turn);
     } catch (error) {
-      // If closing failed the fill before this publish did, that is not how the publish ended.
+      // Closing may have failed the fill earlier, but the error of the publish is the one to report.
       this.#failure = undefined;
       throw error;
     }

@@ -7,15 +7,15 @@ import type { Reading } from './served-reads.js';
 import type { Range } from '../source/range-reads.js';
 import { readInNewMemory, type Origin } from './origin.js';
 
-/** What reading a copy touches. */
+/** Dependencies of `CopyOrigin`. */
 export interface CopyOriginParts {
   readonly host: PlacementHost;
   readonly copies: CopyIndex;
   readonly fills: Fills;
-  /** Runs reads of tiers. Their readers may leave; closing the tiers waits for them. */
+  /** Runs reads of tiers. Their readers may leave; closing the tiers waits for the reads. */
   readonly tierReads: OperationScope;
   readonly closing: AbortSignal;
-  /** Whether the policy is told of reads of copies. */
+  /** Whether reads of copies are reported to the policy. */
   readonly seesHits: boolean;
 }
 
@@ -28,8 +28,8 @@ export class CopyOrigin implements Origin {
   readonly #instead: (reading: Reading) => Origin | Promise<Origin>;
 
   /**
-   * @param rest Where the bytes behind those of the copy are.
-   * @param instead Where all of the range is if the copy turns out not to be served any more.
+   * @param rest The origin of the bytes after those of the copy.
+   * @param instead Finds the origin of the whole range if the copy turns out not to be served any more.
    */
   constructor(
     parts: CopyOriginParts,
@@ -52,19 +52,19 @@ export class CopyOrigin implements Origin {
   async readInto(target: Uint8Array, reading: Reading): Promise<void> {
     const { object, offset, length } = this.#range;
     const held = Math.min(length, this.#reader.copy.bytes - offset);
-    // The source first, and not at the same time: if it has another version by now, nothing of this one may
-    // be in the target.
+    // The source first, not concurrently: if it has another version by now, the target must contain nothing
+    // of this one.
     await this.#rest.readInto(target.subarray(held), reading);
     if (await this.#readHeld(target.subarray(0, held), reading)) return;
     const { namespace, source } = this.#parts.host;
-    // The range was one of another version. The caller has to look up the size again.
+    // The range belonged to another version. The caller must look up the size again.
     if (namespace.sizeOf(object.id) !== object.size)
       throw sourceChanged(source, object.key, { offset, got: 0, wanted: length });
     const origin = await this.#instead(reading);
     await origin.readInto(target, reading);
   }
 
-  /** Reads what the copy holds. False if the copy failed. */
+  /** Reads the bytes that the copy holds. False if the copy failed. */
   async #readHeld(head: Uint8Array, { by, signal }: Reading): Promise<boolean> {
     const { host, copies, fills, tierReads, closing, seesHits } = this.#parts;
     const { object, offset } = this.#range;

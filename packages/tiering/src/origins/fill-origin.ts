@@ -5,7 +5,7 @@ import type { Reading } from './served-reads.js';
 import type { Range } from '../source/range-reads.js';
 import { readInNewMemory, type Origin } from './origin.js';
 
-/** A range that a fill brings: all of it. */
+/** A range that a fill serves completely. */
 export class FillOrigin implements Origin {
   readonly #fill: ObjectFill;
   readonly #range: Range;
@@ -24,13 +24,13 @@ export class FillOrigin implements Origin {
   }
 }
 
-/** A range of which a fill brings the beginning, because its tier has no room for more of the object. */
+/** A range whose beginning a fill serves. Its tier has no room for more of the object. */
 export class SplicedOrigin implements Origin {
   readonly #fill: ObjectFill;
   readonly #range: Range;
   readonly #rest: Origin;
 
-  /** @param rest Where the bytes behind those of the fill are. */
+  /** @param rest The origin of the bytes after those of the fill. */
   constructor(fill: ObjectFill, range: Range, rest: Origin) {
     this.#fill = fill;
     this.#range = range;
@@ -43,8 +43,8 @@ export class SplicedOrigin implements Origin {
 
   async readInto(target: Uint8Array, reading: Reading): Promise<void> {
     const { offset } = this.#range;
-    // Not into the target yet: only when the rest has come as well is it certain that both are of one
-    // version.
+    // Not into the target yet: both parts are certain to be of one version only once the rest has arrived
+    // too.
     const head = new Uint8Array(this.#fill.bytes - offset);
     const tail = target.subarray(head.byteLength);
     try {

@@ -12,19 +12,19 @@ import { FillOrigin, SplicedOrigin } from './fill-origin.js';
 import type { Origin } from './origin.js';
 import { SourceOrigin } from './source-origin.js';
 
-/** A read asks for room this many times at most, and then goes on without it. */
+/** A read requests room at most this many times, and then continues without it. */
 const MOST_ASKS = 16;
 
-/** What is asked where an object is. */
+/** Dependencies of `Origins`. */
 export interface OriginsParts extends CopyOriginParts {
   readonly ranges: RangeReads;
-  /** Whether readers wait where tiers are behind. */
+  /** Whether readers wait if tiers are behind. */
   readonly readersWait: boolean;
 }
 
 /**
- * Decides where a range comes from: a copy that is still to be checked, or that holds only the beginning of
- * the object; else a fill that is under way; else a fill that begins now; else the source.
+ * Decides where a range comes from, in this order: a copy that is unchecked or holds only the beginning of
+ * the object, a fill in progress, a new fill, the source.
  */
 export class Origins {
   readonly #parts: OriginsParts;
@@ -33,13 +33,13 @@ export class Origins {
     this.#parts = parts;
   }
 
-  /** Where a range is. May begin a fill. An abort lets go at once. */
+  /** Finds the origin of a range. May begin a fill. An abort rejects at once. */
   of(range: Range, reading: Reading): Origin | Promise<Origin> {
     if (this.#mayBeHeld(range.object.id)) return this.#ofHeld(range, reading);
     return this.#beyondCopies(range, reading);
   }
 
-  /** Where a range is of which a tier may have a copy. */
+  /** Finds the origin of a range that a tier may have a copy of. */
   async #ofHeld(range: Range, reading: Reading): Promise<Origin> {
     const { fills, closing } = this.#parts;
     const { object } = range;
@@ -50,7 +50,7 @@ export class Origins {
     return await this.#beyondCopies(range, reading, found.turn);
   }
 
-  /** Where a range is that a copy serves, as far as it reaches. */
+  /** The origin of a range that a copy serves, as far as the copy reaches. */
   #ofCopy(reader: VerifiedReader, range: Range): Origin {
     const held = reader.copy.bytes - range.offset;
     const rest = this.#behind(range, Math.max(0, held));
@@ -58,15 +58,15 @@ export class Origins {
     return new CopyOrigin(this.#parts, reader, range, rest, (again) => this.#beyondCopies(range, again));
   }
 
-  /** Whether a tier has a copy of an object, or may have one and should be asked. Costs no promise. */
+  /** Whether a tier has a copy of an object, or may have one and should be looked up. Costs no promise. */
   #mayBeHeld(id: number): boolean {
     const { copies, fills } = this.#parts;
     return fills.of(id) === undefined && copies.mayBeHeld(id);
   }
 
   /**
-   * The copy to read here, if there is one and its tier is in service. After a wait also one that the read
-   * path could serve by now.
+   * The copy to read here, if there is one and its tier is in service. After a wait, also a copy that the
+   * read path could serve by now.
    */
   async #usable(object: ObjectRef, hasWaited: boolean): Promise<VerifiedReader | undefined> {
     const { copies, closing } = this.#parts;
@@ -76,14 +76,17 @@ export class Origins {
     return copy?.tier.reading.inService === true ? copy : undefined;
   }
 
-  /** Where a range is that no copy serves. */
+  /** Finds the origin of a range that no copy serves. */
   #beyondCopies(range: Range, reading: Reading, turn?: FetchTurn): Origin | Promise<Origin> {
     const fill = this.#fillFor(range, reading, turn);
     if (fill === 'behind') return this.#fillLater(range, reading);
     return fill instanceof OtherFetch ? this.#ofHeld(range, reading) : this.#around(fill, range);
   }
 
-  /** Where a range is of which a fill brings what its copy is to hold; undefined for no fill. */
+  /**
+   * The origin of a range that a fill serves as far as its copy reaches. `fill` is undefined if there is
+   * none.
+   */
   #around(fill: ObjectFill | undefined, range: Range): Origin {
     if (fill === undefined) return this.#behind(range, 0);
     const held = fill.bytes - range.offset;
@@ -91,16 +94,16 @@ export class Origins {
     return new SplicedOrigin(fill, range, this.#behind(range, held));
   }
 
-  /** The source's part of a range, whose first bytes are elsewhere. */
+  /** The source's part of a range whose first bytes come from elsewhere. */
   #behind({ object, offset, length }: Range, held: number): SourceOrigin {
     const rest = { object, offset: offset + held, length: Math.max(0, length - held) };
     return new SourceOrigin(this.#parts.ranges, rest);
   }
 
   /**
-   * As `#fillFor`, after it has found the tiers behind: waits where a level is just being asked for room,
-   * which takes milliseconds. Waits again if others were granted that room. Without the wait the object would
-   * be fetched once for its reader and once more for the tier.
+   * As `#fillFor`, after it has found the tiers behind. Waits for a pending request for room, which takes
+   * milliseconds, and again if others were granted that room. Without the wait the object would be fetched
+   * once for its reader and once more for the tier.
    */
   async #fillLater(range: Range, reading: Reading): Promise<Origin> {
     const { copies, fills, closing, readersWait } = this.#parts;
@@ -119,8 +122,8 @@ export class Origins {
   }
 
   /**
-   * A fill that serves the part of a range that its copy is to hold. If none is under way, one begins,
-   * provided that the object has a place and the tiers are not behind.
+   * The fill that serves a range as far as its copy reaches. If none is in progress, one begins, provided
+   * that a level takes the object and the tiers are not behind.
    */
   #fillFor(
     { object, offset, length }: Range,

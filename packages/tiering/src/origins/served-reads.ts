@@ -1,13 +1,15 @@
 import type { OperationOptions } from '@tiered/core';
 import type { PlacementStats, TracedOptions } from '@tiered/core/placement';
 
-/** A read under way. */
+/** A read in progress. */
 export interface Reading extends OperationOptions {
-  /** What serves it: a copy on the tier of this level, a request of its own, one that another made. */
+  /**
+   * What serves the read: a copy on the tier of this level, its own request, or a request of another read.
+   */
   readonly by: { copy: number | undefined; own: boolean; joined: boolean };
 }
 
-/** Counts reads that were served, each once, by what they had to wait for. */
+/** Counts served reads, each once, by what they had to wait for. */
 export class ServedReads {
   #copyReads = 0;
   #ownReads = 0;
@@ -17,7 +19,7 @@ export class ServedReads {
     return { copyReads: this.#copyReads, ownReads: this.#ownReads, joinedReads: this.#joinedReads };
   }
 
-  /** Counts a read that was served. It counts as its own if it asked the source for any part. */
+  /** Counts a served read. It counts in `ownReads` if it requested any part from the source. */
   count({ by }: Reading, { onServed }: TracedOptions): void {
     if (by.own) {
       this.#ownReads += 1;

@@ -4,7 +4,7 @@ import type { Origin } from './origin.js';
 
 const NOTHING = Promise.resolve();
 
-/** A range in the source, of an object that is not being placed. */
+/** A range that comes from the source, of an object that is not being placed. */
 export class SourceOrigin implements Origin {
   readonly #ranges: RangeReads;
   readonly #range: Range;
@@ -31,7 +31,7 @@ export class SourceOrigin implements Origin {
     return this.#ranges.readPieces(this.#range, target, pieces, reading.signal);
   }
 
-  /** Counts the request, which this reader makes alone or shares with another one. */
+  /** Counts the request, which this reader makes itself or shares with another. */
   #count({ by }: Reading): void {
     by[this.#ranges.covers(this.#range) ? 'joined' : 'own'] = true;
   }

@@ -3,22 +3,22 @@ import { configError } from '@tiered/core/internal';
 
 const MIB = 2 ** 20;
 
-/** Between these sizes a chunk is a good request for file systems and object stores alike. */
+/** Within these sizes a chunk is a good request size for file systems and object stores alike. */
 const SMALLEST = MIB;
 const LARGEST = 16 * MIB;
 const FIRST = 4 * MIB;
 /** A shorter request spends much of its time on latency; a longer one makes its reader wait. */
 const SHORT_MS = 20;
 const LONG_MS = 200;
-/** Most chunks of an object, so that their sums fit a row of the index. At 4 MiB that is 256 GiB. */
+/** Most chunks of an object, so that their sums fit into a row of the index. At 4 MiB they hold 256 GiB. */
 const MOST_CHUNKS = 65_536;
-/** Requests between two decisions about the size: one alone may be an accident. */
+/** Requests between two decisions about the size. A single one may be an outlier. */
 const WINDOW = 8;
 
 /**
- * The bytes of one request for a chunk: a fixed number, or one that follows the source so that a request
- * takes 20 to 200 ms. With a source of 150 MB/s it stays at the first size, 4 MiB; one of 2 GB/s ends at 16
- * MiB, a slow link at 1 MiB. An object keeps the size that it began with.
+ * The bytes of one request for a chunk: fixed, or adapted to the source so that a request takes 20 to 200 ms.
+ * At 150 MB/s the size stays at its first value, 4 MiB. At 2 GB/s it ends at 16 MiB, on a slow link at 1 MiB.
+ * An object keeps the size that it began with.
  */
 export class ChunkSize {
   readonly #adapts: boolean;
@@ -28,8 +28,8 @@ export class ChunkSize {
   #ms = 0;
 
   /**
-   * @param chunk Bytes, or undefined to follow the source.
-   * @param memoryBytes Bytes that all chunks on their way may hold; no chunk is larger.
+   * @param chunk Bytes, or undefined to adapt to the source.
+   * @param memoryBytes Bytes that all chunks in flight may hold; no chunk is larger.
    * @throws TieredError `TIERED_CONFIG_INVALID` for less than one byte, or more than the memory.
    */
   constructor(chunk: ByteSize | undefined, memoryBytes: number) {
@@ -42,8 +42,8 @@ export class ChunkSize {
   }
 
   /**
-   * Refuses a tier that has no room for a chunk. Memory may have a quota of 0, and then takes nothing. Other
-   * users of the storage would have to hold as little.
+   * Refuses a tier that has no room for a chunk. Memory may have a quota of 0, and then holds nothing. On
+   * shared storage, a quota of 0 would bind its other users too.
    * @throws TieredError `TIERED_CONFIG_INVALID`
    */
   assertFits({ level, driver, quotaBytes }: Tier): void {
@@ -56,14 +56,14 @@ export class ChunkSize {
     );
   }
 
-  /** Bytes of a chunk of an object that begins now, except for very large ones: see `ofObject`. */
+  /** Bytes of a chunk of an object that begins now, except for very large objects: see `ofObject`. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /**
-   * Bytes of a chunk of an object of this size. A small object is one chunk; the chunks of a very large one
-   * are large enough that there are not too many. Undefined if a chunk exceeds the memory.
+   * Bytes of a chunk for an object of this size. A small object is one chunk; a very large one gets larger
+   * chunks, to limit their number. Undefined if a chunk exceeds the memory.
    */
   ofObject(size: number): number | undefined {
     const bytes = Math.max(1, Math.min(size, this.#bytes), Math.ceil(size / MOST_CHUNKS));
@@ -75,7 +75,7 @@ export class ChunkSize {
     return this.#adapts ? Math.min(SMALLEST, this.#bytes) : this.#bytes;
   }
 
-  /** Records how long a request for this many bytes took. Requests for less than a chunk say nothing. */
+  /** Records the duration of a request for this many bytes. Requests for less than a chunk are ignored. */
   observe(bytes: number, ms: number): void {
     if (!this.#adapts || bytes < this.#bytes) return;
     this.#requests += 1;

@@ -8,16 +8,16 @@ export interface Span {
 
 interface Entry<R> {
   readonly range: R;
-  /** The ranges that were covered by this one when it came, or when what covered them went. */
+  /** The ranges covered by this one when it was added, or when their earlier cover was removed. */
   readonly hidden: Entry<R>[];
 }
 
 /**
- * Ranges of one object, among which one is found that covers another one, in O(log n).
+ * Ranges of one object. Finds one that covers a given range in O(log n).
  *
- * Those that no other covers are *visible*. Sorted by where they begin, they are sorted by where they end as
- * well: so of those that begin early enough the last one reaches furthest, and no other needs to be looked
- * at. A range that a later one covers is hidden behind it, and comes back when that one is removed.
+ * A range is *visible* if no other covers it. Visible ranges sorted by start are also sorted by end. So among
+ * the ranges that begin early enough, the last one reaches furthest, and no other needs a look. A range that
+ * a later one covers is hidden behind it, and reappears when that one is removed.
  */
 export class CoveringRanges<R extends Span> {
   readonly #entries = new Map<R, Entry<R>>();
@@ -28,7 +28,7 @@ export class CoveringRanges<R extends Span> {
     return this.#entries.size === 0;
   }
 
-  /** A range that has all of these bytes; undefined if none has. */
+  /** A range that covers all of these bytes; undefined if there is none. */
   find(span: Span): R | undefined {
     return this.#over(span)?.range;
   }
@@ -39,7 +39,7 @@ export class CoveringRanges<R extends Span> {
     this.#place(entry);
   }
 
-  /** False if it is not there. */
+  /** Returns false if the range is not there. */
   remove(range: R): boolean {
     const entry = this.#entries.get(range);
     if (entry === undefined) return false;

@@ -3,7 +3,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 /** A request to the source that began in the background. */
 export interface Ticket {
   /**
-   * Tells that a reader waits for the request from now on. Has no effect a second time, or when the request
+   * Marks the request as awaited by a reader from now on. Has no effect a second time, or once the request
    * has ended.
    */
   readonly promote: () => void;
@@ -12,18 +12,18 @@ export interface Ticket {
 }
 
 /**
- * Lets requests to the source pass: those that a reader waits for at once, the others as long as they are in
- * nobody's way. While a reader waits, one request runs in the background beside the reader's own, so that the
- * source has work between two reads. Otherwise up to `background` run.
+ * Admits requests to the source: at once if a reader waits for them, the others if they do not get in a
+ * reader's way. While a reader waits, one background request runs next to the reader's own, so that the
+ * source has work between two reads. Otherwise up to `background` of them run.
  */
 export class SourceGate {
   readonly #background: number;
   readonly #pool: LimitFunction;
-  /** Requests under way that a reader waits for, and how many of them hold a place in the pool. */
+  /** Requests in flight that a reader waits for, and how many of them hold a slot in the pool. */
   #waited = 0;
   #promoted = 0;
 
-  /** @param background Requests at a time that no reader waits for, at least 1. */
+  /** @param background Concurrent requests that no reader waits for, at least 1. */
   constructor(background: number) {
     this.#background = background;
     this.#pool = pLimit(background);
@@ -39,7 +39,7 @@ export class SourceGate {
     }
   }
 
-  /** Makes a request once it is in nobody's way. */
+  /** Makes a request once it does not get in a reader's way. */
   background<T>(request: (ticket: Ticket) => Promise<T>): Promise<T> {
     return this.#pool(async () => {
       let promoted = 0;

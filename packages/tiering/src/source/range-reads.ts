@@ -9,26 +9,26 @@ export interface Range extends Span {
   readonly object: ObjectRef;
 }
 
-/** A request under way, and its readers. */
+/** A request in flight, and its readers. */
 interface Running extends Range {
-  /** Where the bytes arrive: memory of the reader that began the request. */
+  /** The memory that the bytes arrive in. It belongs to the reader that began the request. */
   readonly memory: Uint8Array;
   readonly arrived: Promise<void>;
   /**
-   * Make the copies for readers that joined, before the reader that began the request gets its memory and may
-   * change it.
+   * Make the copies for readers that joined. Called before the reader that began the request gets its memory
+   * and may change it.
    */
   readonly onArrival: Set<(memory: Uint8Array) => void>;
-  /** The readers of memory that is not the caller's yet. When the last one leaves, the request ends. */
+  /** The readers of memory that no caller owns yet. When the last one leaves, the request is aborted. */
   readonly shared: { readers: number; readonly abort: AbortController } | undefined;
-  /** Ends the request of a reader that brought its own memory. */
+  /** Aborts the request of a reader that brought its own memory. */
   readonly signal: AbortSignal | undefined;
 }
 
 /**
- * Reads objects that are not being placed. One request for each range is shared by all readers that want a
- * part of it while it is under way, and is aborted when the last of them has left. The reader that begins it
- * gets the bytes as they come, the others get copies.
+ * Reads objects that are not being placed. A request for a range is shared by all readers that want a part of
+ * it while it is in flight, and is aborted when the last of them leaves. The reader that begins it gets the
+ * bytes directly, the others get copies.
  */
 export class RangeReads {
   readonly #source: SourceReads;
@@ -43,22 +43,22 @@ export class RangeReads {
     this.#gate = gate;
   }
 
-  /** Requests under way. */
+  /** Requests in flight. */
   get count(): number {
     return this.#scope.size;
   }
 
-  /** Bytes of memory that the requests fill. It belongs to readers. */
+  /** Bytes of memory that the requests fill. The memory belongs to readers. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Whether a request under way brings this range of this version. */
+  /** Whether a request in flight fetches this range of this version. */
   covers(range: Range): boolean {
     return this.#covering(range) !== undefined;
   }
 
-  /** Reads a range. An abort lets go at once; what others wait for goes on. */
+  /** Reads a range. An abort rejects at once; a request that other readers wait for continues. */
   async read(range: Range, signal: AbortSignal | undefined): Promise<Uint8Array> {
     signal?.throwIfAborted();
     const running = this.#covering(range);
@@ -83,8 +83,8 @@ export class RangeReads {
   }
 
   /**
-   * As `readInto`, of several pieces. They are a request of their own, which nobody shares: to look for each
-   * piece among those of others costs more than the sharing gains.
+   * As `readInto`, for several pieces. They are one request that is not shared: looking for each piece among
+   * other requests costs more than sharing gains.
    */
   async readPieces(
     { object, offset }: Range,
@@ -113,8 +113,8 @@ export class RangeReads {
   }
 
   /**
-   * Takes a part of what another reader's request brings. False if that reader gave up, or gave its memory
-   * away: then the caller has to ask anew.
+   * Takes a part of the bytes of another reader's request. False if that reader aborted, or transferred its
+   * memory: then the caller must make a new request.
    */
   async #join(
     running: Running,
@@ -125,7 +125,7 @@ export class RangeReads {
     const from = range.offset - running.offset;
     let isTaken = false;
     const take = (memory: Uint8Array) => {
-      // Either memory may have been given away meanwhile, which does not concern the other readers.
+      // Either memory may have been transferred meanwhile, which does not affect the other readers.
       if (!isAttached(memory, running) || !isAttached(target, range)) return;
       target.set(memory.subarray(from, from + range.length));
       isTaken = true;
@@ -181,7 +181,7 @@ export class RangeReads {
       .run(signal, (under) => this.#gate.foreground(() => this.#source.into(object, memory, offset, under)))
       .then(
         () => {
-          // In one step: a reader that joined after the copies were made would get none.
+          // In one step, because a reader that joined after the copies were made would get none.
           this.#ended(running);
           for (const take of onArrival) take(memory);
         },
@@ -195,12 +195,12 @@ export class RangeReads {
     const siblings = this.#running.get(content) ?? new CoveringRanges();
     siblings.add(running);
     this.#running.set(content, siblings);
-    // Its readers may all have left when it fails.
+    // All its readers may have left when it fails.
     arrived.catch(() => undefined);
     return running;
   }
 
-  /** Later readers ask anew: bytes that have come are their readers', and an error is over. */
+  /** Later readers make new requests: arrived bytes belong to their readers, and an error is not kept. */
   #ended(running: Running): void {
     this.#bytes -= running.length;
     this.#forget(running);
@@ -221,12 +221,12 @@ export class RangeReads {
   }
 }
 
-/** Names what a range is a part of. */
+/** Identifies the object and version that a range belongs to. */
 function contentOf({ object: { id, version } }: Range): string {
   return `${id} ${version}`;
 }
 
-/** Whether the memory for a range is still there. Transferred to another thread, it is empty. */
+/** Whether the memory for a range is still attached. It is empty once transferred to another thread. */
 function isAttached(memory: Uint8Array, { length }: Range): boolean {
   return memory.byteLength === length;
 }

@@ -3,7 +3,7 @@ import type { ObjectRef, PlacementHost } from '@tiered/core/placement';
 import { sourceChanged } from '@tiered/core/internal';
 import type { ChunkSize } from './chunk-size.js';
 
-/** All reads of the source. Every request is counted, and gives all bytes that it asked for, or fails. */
+/** All reads of the source. Every request is counted, and returns all requested bytes or fails. */
 export class SourceReads {
   readonly #host: PlacementHost;
   readonly #chunkSize: ChunkSize;
@@ -17,18 +17,18 @@ export class SourceReads {
     this.#clock = host.clock;
   }
 
-  /** Requests so far, and the bytes they brought. */
+  /** Requests so far, and the bytes that they returned. */
   get counts(): { readonly sourceReads: number; readonly sourceBytes: number } {
     return { sourceReads: this.#requests, sourceBytes: this.#bytes };
   }
 
   /**
    * Fills the target from an offset of the object.
-   * @param progress Told how many bytes have arrived so far, if the driver knows. Only for targets that are
-   * the placement's own, so that nobody takes them away.
-   * @param isWaitedFor Whether a reader waits for the bytes. Default: one does.
-   * @throws TieredError `TIERED_SOURCE_CHANGED` if the object is not that version any more, or too short for
-   * the range.
+   * @param progress Called with the bytes that have arrived so far, if the driver knows. Only for targets
+   * that the placement owns, so that no caller transfers them.
+   * @param isWaitedFor Whether a reader waits for the bytes. Default: yes.
+   * @throws TieredError `TIERED_SOURCE_CHANGED` if the object does not have that version any more, or is too
+   * short for the range.
    */
   async into(
     object: ObjectRef,
@@ -55,7 +55,7 @@ export class SourceReads {
     this.#chunkSize.observe(target.byteLength, this.#clock.now() - start);
   }
 
-  /** As `into`, of several pieces in one request. */
+  /** As `into`, for several pieces in one request. */
   async pieces(
     object: ObjectRef,
     target: Uint8Array,

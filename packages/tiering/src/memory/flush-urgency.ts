@@ -3,12 +3,12 @@ import type { MemoryBudget } from './memory-budget.js';
 import type { Writers } from './writers.js';
 
 /**
- * Whether what is gathered, to be written together, must be written at once. That is so if somebody waits
- * until all is placed, or for the memory that copies take, or if everything ends. For the record of files
- * that were written, it is also so if another write waits for their turn.
+ * Whether gathered copies must be written at once, rather than together with later ones. It is urgent if a
+ * caller waits until everything is placed, or for the memory that copies take, or if everything ends.
+ * Recording written files is also urgent if another write waits for their turn.
  */
 export class FlushUrgency extends EventEmitter<{
-  /** It may have become so. */
+  /** Writing may have become urgent. */
   urgent: () => void;
 }> {
   readonly #budget: MemoryBudget;
@@ -17,7 +17,7 @@ export class FlushUrgency extends EventEmitter<{
 
   /**
    * @param budget The budget whose memory gathered copies take.
-   * @param writers The turns that files keep until they are recorded.
+   * @param writers The turns that files hold until they are recorded.
    */
   constructor(budget: MemoryBudget, writers: Writers) {
     super();
@@ -36,7 +36,7 @@ export class FlushUrgency extends EventEmitter<{
     return this.#writers.isWaitedFor;
   }
 
-  /** Somebody waits until all is placed. Returns a function that ends this. */
+  /** Records that a caller waits until everything is placed. Returns a function that ends this. */
   begin(): () => void {
     this.#waiting += 1;
     this.emit('urgent');

@@ -2,29 +2,29 @@ import { EventEmitter } from 'eventemitter3';
 import type { Clock } from '@tiered/core';
 import { memoryFor, onAbort } from '@tiered/core/internal';
 
-/** Bytes of pieces that are kept for the next chunks: four of the largest ones. */
+/** Most bytes of spare pieces that are kept for the next chunks: four of the largest. */
 const MOST_SPARE_BYTES = 2 ** 26;
 /** Smaller pieces come from the allocator's own reserve. */
 const LEAST_SPARE_BYTES = 2 ** 14;
 /**
- * Sizes of pieces from one power of two to the next. Objects of a dataset are of any size, and a piece also
- * serves those a little smaller.
+ * Piece sizes per power of two. Objects of a dataset have any size, and a piece also serves slightly smaller
+ * ones.
  */
 const SIZES_AN_OCTAVE = 4;
 
 /**
- * Most pieces at the same time, whatever the limit in bytes: besides its bytes each costs a few KB of objects
- * and promises. With 256 MiB a piece counts at least 16 KiB.
+ * Most pieces at the same time, regardless of the limit in bytes. Besides its bytes each piece costs a few KB
+ * of objects and promises. With 256 MiB a piece counts as at least 16 KiB.
  */
 const MOST_PIECES = 2 ** 14;
 
 /**
- * If nothing is given back for this long while readers wait, what holds the memory does not move. Even tiers
- * of 10 MB/s, with six writes at a time, give back a chunk of 16 MiB in less.
+ * If no memory is given back for this long while readers wait, its holders are stalled. Even tiers of 10 MB/s
+ * with six concurrent writes give back a chunk of 16 MiB in less.
  */
 const STALLED_MS = 10_000;
 
-/** Ends a watch. One error for all, because an abort without a reason makes one with a stack. */
+/** Ends a watch. One shared error, because an abort without a reason creates one with a stack. */
 const NOBODY_WAITS = new Error('No reader waits any more.');
 
 /** A caller that waits for memory. */
@@ -35,23 +35,23 @@ interface Waiting {
 
 /** How `whenRoom` waits. */
 export interface RoomOptions {
-  /** Readers come first, and stop waiting when nothing moves. */
+  /** Readers come first, and stop waiting when memory is stalled. */
   readonly isReader: boolean;
   readonly signal: AbortSignal;
 }
 
 /**
- * Bytes of chunks in memory: on their way from the source, or waiting to be written to a tier. Callers that
- * wait for room get it in order, readers before work that nobody waits for. A holder of memory never waits
- * for more of it, so waiting ends, unless a tier or the source hangs. Then readers are told, and go on
- * without memory.
+ * Bounds the bytes of chunks in memory: in flight from the source, or waiting to be written to a tier.
+ * Waiting callers get room in order, readers before background work. A holder of memory never waits for more
+ * of it, so every wait ends, unless a tier or the source hangs. Then readers are told, and continue without
+ * memory.
  *
- * Memory that nobody can see any more is reused for the next chunk of about its size. New memory costs a page
- * fault every 4 KiB, which for a chunk is more than reading it from a page cache. Spare memory is freed when
- * nothing is on its way.
+ * Memory that is not referenced any more is reused for the next chunk of about its size. New memory costs a
+ * page fault every 4 KiB, which for a chunk is more than reading it from a page cache. Spare memory is freed
+ * when nothing is in flight.
  */
 export class MemoryBudget extends EventEmitter<{
-  /** Somebody begins to wait. */
+  /** A caller begins to wait. */
   wait: () => void;
 }> {
   readonly #limit: number;
@@ -59,11 +59,11 @@ export class MemoryBudget extends EventEmitter<{
   readonly #readers = new Set<Waiting>();
   readonly #background = new Set<Waiting>();
   #held = 0;
-  /** The bytes that are held, as the limit counts them. */
+  /** The held bytes, as the limit counts them. */
   #counted = 0;
   #releases = 0;
   #stalled = false;
-  /** Those of the held bytes that are on their way from the source. */
+  /** The held bytes that are in flight from the source. */
   #coming = 0;
   #waitedForTiers = 0;
   #watch: AbortController | undefined;
@@ -81,12 +81,12 @@ export class MemoryBudget extends EventEmitter<{
     return this.#held;
   }
 
-  /** How many times a reader had to wait for room because of what tiers had not taken yet. */
+  /** How many times a reader had to wait for room because tiers had not written their chunks yet. */
   get waitedForTiers(): number {
     return this.#waitedForTiers;
   }
 
-  /** Whether somebody waits for room. */
+  /** Whether a caller waits for room. */
   get isWaitedFor(): boolean {
     return this.#readers.size + this.#background.size > 0;
   }
@@ -115,7 +115,7 @@ export class MemoryBudget extends EventEmitter<{
     return this.#readers.size === 0 && this.hasRoom(bytes);
   }
 
-  /** Whether there is room that nobody waits for. */
+  /** Whether there is room that no caller waits for. */
   isFreeInOrder(bytes: number): boolean {
     return this.#background.size === 0 && this.isFree(bytes);
   }
@@ -126,9 +126,10 @@ export class MemoryBudget extends EventEmitter<{
   }
 
   /**
-   * Lends memory for a chunk whose bytes were taken, and which now comes. The memory still contains what was
-   * there before.
-   * @param isKept Whether a tier may keep it. Then it is new, and as long as the chunk. Default: false.
+   * Lends memory for a chunk whose bytes were taken, and that is about to arrive. The memory still has its
+   * old contents.
+   * @param isKept Whether a tier may keep the memory. Then it is new, and as long as the chunk. Default:
+   * false.
    */
   lend(bytes: number, isKept = false): Uint8Array {
     this.#coming += bytes;
@@ -140,15 +141,15 @@ export class MemoryBudget extends EventEmitter<{
     return new Uint8Array(spare, 0, bytes);
   }
 
-  /** A chunk has come for which memory was lent. */
+  /** Records that a chunk has arrived in lent memory. */
   came(bytes: number): void {
     this.#coming -= bytes;
   }
 
   /**
-   * Takes back memory that was lent and that nobody looks at any more, before it is released.
-   * @param hasCome Whether its chunk has come.
-   * @param isKept As it was lent.
+   * Takes back lent memory that is not referenced any more. Called before `release`.
+   * @param hasCome Whether its chunk has arrived.
+   * @param isKept As passed to `lend`.
    */
   giveBack(memory: Uint8Array, hasCome: boolean, isKept = false): void {
     if (!hasCome) this.#coming -= memory.byteLength;
@@ -164,7 +165,7 @@ export class MemoryBudget extends EventEmitter<{
     else alike.push(piece);
   }
 
-  /** Releases as many bytes as one `take` took. */
+  /** Releases the bytes of one `take`. */
   release(bytes: number): void {
     this.#held -= bytes;
     this.#counted -= this.#countOf(bytes);
@@ -175,9 +176,9 @@ export class MemoryBudget extends EventEmitter<{
   }
 
   /**
-   * Calls `use` as soon as there is room for this many bytes and no caller waits that comes first; at once if
-   * that is so now. `use` takes what it needs before it returns, and does not throw. A reader gets `stalled`
-   * where it would wait for what does not move; it must not take anything then. Abort rejects with
+   * Calls `use` once there is room for this many bytes and no caller with precedence waits, synchronously if
+   * possible. `use` takes the bytes that it needs before it returns, and does not throw. A reader gets
+   * `stalled` instead of waiting for stalled memory; then it must not take anything. Abort rejects with
    * `signal.reason`.
    */
   whenRoom<T>(bytes: number, use: (stalled: boolean) => T, { isReader, signal }: RoomOptions): Promise<T> {
@@ -228,7 +229,7 @@ export class MemoryBudget extends EventEmitter<{
     }
   }
 
-  /** Ends the waiting of readers while nothing moves. */
+  /** Ends the wait of readers when memory is stalled. */
   #watchReaders(): void {
     if (this.#watch !== undefined) return;
     const watch = new AbortController();

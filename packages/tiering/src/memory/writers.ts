@@ -2,26 +2,26 @@ import { EventEmitter } from 'eventemitter3';
 import type { Clock } from '@tiered/core';
 import pLimit, { type LimitFunction } from 'p-limit';
 
-/** Writes between two decisions about their number at a time. After fewer, chance would decide. */
+/** Writes between two decisions about the concurrency. After fewer, chance would decide. */
 const WINDOW = 128;
-/** Most writes at a time: with more, object stores gain little, and disks nothing. */
+/** Most concurrent writes: with more, object stores gain little, and disks nothing. */
 const MOST = 32;
 /**
- * More writes at a time are kept if the speed grows at least by this factor; fewer, if it falls at most to
- * this one.
+ * A higher concurrency is kept if the speed grows by at least `GAIN`; a lower one if the speed stays at least
+ * at `LOSS` of its value.
  */
 const GAIN = 1.1;
 const LOSS = 0.98;
-/** Windows between a try that brought nothing and the next one. */
+/** Windows between a trial without a gain and the next one. */
 const REST = 8;
 
 /**
- * Runs as many writes to tiers at a time as make them faster, and no more.
+ * Runs as many concurrent writes to tiers as increase their throughput, and no more.
  *
- * A disk behind blocking calls gains nothing from a second write, and Node's thread pool nothing from a
- * fifth; a store behind a network gains much even from a thirtieth. The rest is left to readers. So while
- * writes queue, twice or half as many are tried for a while, and kept if the bytes written in the same time
- * say so.
+ * A disk behind blocking calls gains nothing from a second concurrent write, and Node's thread pool nothing
+ * from a fifth; a store behind a network gains much even from a thirtieth. The remaining capacity is left to
+ * readers. So while writes queue, doubling or halving the concurrency is tried for a while, and kept if the
+ * measured throughput supports it.
  */
 export class Writers extends EventEmitter<{
   /** A write begins to wait for its turn. */
@@ -34,17 +34,17 @@ export class Writers extends EventEmitter<{
   #writes = 0;
   #factor = 2;
   #rest = 0;
-  /** The state before the try that is under way. */
+  /** The state before the trial in progress. */
   #before: { readonly concurrency: number; readonly rate: number } | undefined;
 
-  /** @param concurrency Writes at a time at first. */
+  /** @param concurrency Initial number of concurrent writes. */
   constructor(concurrency: number, clock: Clock) {
     super();
     this.#pool = pLimit(concurrency);
     this.#clock = clock;
   }
 
-  /** Writes at a time now. */
+  /** Current number of concurrent writes. */
   get concurrency(): number {
     return this.#pool.concurrency;
   }
@@ -54,7 +54,7 @@ export class Writers extends EventEmitter<{
     return this.#pool.pendingCount > 0;
   }
 
-  /** Runs a write of this many bytes when it is its turn. */
+  /** Runs a write of this many bytes when its turn comes. */
   run<T>(bytes: number, write: () => Promise<T>): Promise<T> {
     const isBusy = this.#pool.activeCount >= this.#pool.concurrency;
     const written = this.#pool(async () => {

@@ -2,24 +2,24 @@ import type { PlacementHost } from '@tiered/core/placement';
 import { ABSENT, isPacked } from '@tiered/core/internal';
 import type { Copy, TierStore } from '../tier/tier-store.js';
 
-/** Copies that are removed together. Bounds what an end waits for. */
+/** Most copies that are removed together. Bounds the wait at close. */
 const BATCH = 256;
 
-/** Decides what happens to the copies that a tier holds already. */
+/** Decides what happens to the copies that a tier already holds. */
 export interface TakingOver {
-  /** Whether a copy is of the version of the object that is known. */
+  /** Whether a copy has the known version of the object. */
   readonly matches: (id: number, copy: Copy) => boolean;
   /** Serves the copy from now on. */
   readonly adopt: (id: number, copy: Copy) => void;
-  /** The copy is of another version, or of no known object. */
+  /** Called for a copy of another version, or of no known object. */
   readonly outdated: (copy: Copy) => void;
   /** Deletes the copy. Does not reject. */
   readonly remove: (copy: Copy) => Promise<void>;
 }
 
 /**
- * Meets the quota of a tier, then goes through all of its copies, a page at a time, and gives the event loop
- * a turn between pages.
+ * Shrinks a tier to its quota, then visits all of its copies, a page at a time, and yields to the event loop
+ * between pages.
  */
 export async function takeOver(
   store: TierStore,
@@ -30,7 +30,7 @@ export async function takeOver(
   const { namespace, complete, clock } = host;
   await shrinkToQuota(store, host, remove, closing);
   let isAllKnown = true;
-  // A source without any object is more likely not mounted than emptied.
+  // A source without objects is more likely unmounted than emptied.
   const isComplete = complete && namespace.known > 0;
   await store.beginTakingOver(closing);
   for await (const page of store.pages()) {
@@ -47,8 +47,8 @@ export async function takeOver(
 }
 
 /**
- * Removes copies until the tier holds its quota, which is smaller than at the last start, or than that of
- * other members. This dataset's own copies go first. Until it has ended, the tier has room for nothing.
+ * Removes copies until the tier meets its quota, if the quota is lower than at the last start, or than that
+ * of other members. This dataset's own copies go first. Until it ends, the tier has no room.
  */
 async function shrinkToQuota(
   store: TierStore,
@@ -60,14 +60,13 @@ async function shrinkToQuota(
     if (store.excessBytes === 0) return;
     for await (const page of store.pages({ others })) {
       for (let rest = page; rest.length > 0;) {
-        // A copy that was removed counts until every member has let go of it. Removing more does not speed
-        // that up.
+        // A removed copy counts until every member has let go of it. Removing more does not speed that up.
         const excess = store.excessBytes - (await store.leavingBytes());
         if (excess <= 0 || closing.aborted) return;
         const { some, after } = await firstOf(store, rest, excess);
         rest = after;
         await Promise.all(some.map(remove));
-        // Copies of another dataset are no objects of this one.
+        // Copies of another dataset are not objects of this one.
         if (!others) for (const { key } of some) host.dropped(key, store.tier.level, 'evicted');
       }
     }
@@ -75,8 +74,8 @@ async function shrinkToQuota(
 }
 
 /**
- * The first copies that take this many bytes, a batch at most; and the copies after them. The size of a
- * segment is known only once it is gone, so it is a batch of its own.
+ * Splits off the first copies that take this many bytes, at most a batch. The bytes that a segment frees are
+ * known only once it is gone, so it is a batch of its own.
  */
 async function firstOf(
   store: TierStore,

@@ -1,18 +1,18 @@
 import { fileOf, isPacked, offsetInFile, type Checksum } from '@tiered/core/internal';
 import type { Copy, CopyContent } from '../tier/tier-store.js';
 
-/** The file that holds a copy, and where in it the copy begins, in bytes. */
+/** The file that holds a copy, and the copy's offset in it in bytes. */
 export interface CopyPosition {
   readonly file: string;
   readonly base: number;
 }
 
-/** Where the bytes of a copy are. */
+/** The position of a copy. */
 export function positionOf({ key, name, tag }: Copy): CopyPosition {
   return { file: tag !== undefined && isPacked(tag) ? fileOf(key, tag) : name, base: offsetInFile(tag) };
 }
 
-/** What has to be read to check a chunk, and how long the chunk itself is. */
+/** The range to read to check a chunk, and the length of the chunk itself. */
 export interface ChunkRange {
   readonly file: string;
   readonly offset: number;
@@ -20,7 +20,7 @@ export interface ChunkRange {
   readonly bytes: number;
 }
 
-/** Where a chunk of a copy is, for `wrongWith`. */
+/** The range of a chunk of a copy, for `wrongWith`. */
 export function rangeOfChunk(
   copy: Copy,
   { bytes: size, chunkBytes, sums }: CopyContent,
@@ -29,14 +29,14 @@ export function rangeOfChunk(
   const { file, base } = positionOf(copy);
   const offset = chunk * chunkBytes;
   const bytes = Math.min(chunkBytes, size - offset);
-  // One byte more than the last chunk has: a file that is longer than it was fills the tier with bytes that
-  // nobody counts.
+  // One byte more than the last chunk has, to notice a file that has grown: its extra bytes fill the tier and
+  // are not counted.
   const endsFile = copy.tailBytes === undefined && !isPacked(copy.tag);
   const beyond = chunk === sums.length - 1 && endsFile ? 1 : 0;
   return { file, offset: base + offset, length: bytes + beyond, bytes };
 }
 
-/** Says what is wrong with the bytes that were read of a chunk; undefined if nothing is. */
+/** Describes the fault in the bytes read for a chunk; undefined if there is none. */
 export function wrongWith(
   bytes: Uint8Array,
   range: ChunkRange,

@@ -8,18 +8,18 @@ import { isLasting, TierStores } from './tier-stores.js';
 import { Removals } from './removals.js';
 import { VerifiedReader } from './verified-reader.js';
 
-/** What the index of copies works with. */
+/** Dependencies of `CopyIndex`. */
 export interface CopyIndexParts extends StoreParts {
   /** Runs checks of copies. Several readers may wait for one check, and all may leave. */
   readonly tierReads: OperationScope;
 }
 
 /**
- * The copies on all tiers, as this process knows them: which copy of an object is served, and how it is read.
- * An object has one copy that is served.
+ * The copies on all tiers as known to this process: which copy of an object is served, and how it is read.
+ * Only one copy of an object is served.
  *
- * Copies that another process made, or an earlier one, are adopted when they are asked for, and meanwhile in
- * the background. Copies are checked while they are read, and removed when they must not be served any more.
+ * Copies of other or earlier processes are adopted on demand, and meanwhile in the background. Copies are
+ * checked while they are read, and removed once they must not be served any more.
  */
 export class CopyIndex {
   readonly #parts: CopyIndexParts;
@@ -29,7 +29,7 @@ export class CopyIndex {
   readonly #looks = new Map<number, Promise<boolean>>();
   /** Objects with a copy on a slower tier besides the one that is served. */
   readonly #covered = new Set<number>();
-  /** The copies that are being deleted. */
+  /** Copies that are being deleted. */
   readonly removals: Removals;
   /** The tiers that the copies are on. */
   readonly stores: TierStores;
@@ -50,7 +50,7 @@ export class CopyIndex {
 
   /**
    * Opens the tiers. A tier that does not work at the moment is skipped, and opened again later. Copies on
-   * the others are adopted when they are asked for. Copies beyond a quota leave later, in the background.
+   * the others are adopted on demand. Copies beyond a quota are removed later, in the background.
    */
   static async open(parts: CopyIndexParts, options: OperationOptions): Promise<CopyIndex> {
     const copies = new CopyIndex(parts);
@@ -64,12 +64,12 @@ export class CopyIndex {
     return copies;
   }
 
-  /** Removals under way, and the work of the tiers. */
+  /** Removals in progress, and the work of the tiers. */
   get underWay(): Promise<void>[] {
     return [...this.removals.underWay, ...this.stores.underWay];
   }
 
-  /** Serves a copy that was published just now, or moved. False if the quota was lowered meanwhile. */
+  /** Serves a newly published or moved copy. False if the quota was lowered meanwhile. */
   placed(id: number, { store }: Pick<Claim, 'store'>, copy: Copy): boolean {
     if (store.excessBytes > 0) {
       void this.remove(store, copy);
@@ -82,14 +82,14 @@ export class CopyIndex {
     return true;
   }
 
-  /** Whether `isHeld` is worth asking. Costs nothing. */
+  /** Whether `isHeld` is worth a call. Costs nothing. */
   mayBeHeld(id: number): boolean {
     return this.#isServed(id) || this.stores.mayHoldMore || this.#covered.has(id);
   }
 
   /**
-   * An object was moved up, and its slower copy stayed. That copy serves again when the faster one is
-   * dropped.
+   * Records that an object was promoted and its slower copy stayed. That copy serves again once the faster
+   * one is dropped.
    */
   cover(id: number): void {
     this.#covered.add(id);
@@ -101,8 +101,8 @@ export class CopyIndex {
   }
 
   /**
-   * Whether a tier holds the object, or a part of it. If this process does not know of a copy yet, this costs
-   * a look at the index of the tier.
+   * Whether a tier holds the object, or a part of it. Costs a lookup in the tier's index if this process does
+   * not know a copy yet.
    */
   async isHeld(object: ObjectRef): Promise<boolean> {
     const { id } = object;
@@ -113,7 +113,7 @@ export class CopyIndex {
     return this.#look(object);
   }
 
-  /** The reader of a copy that needs one, because it is not whole, or not checked yet. */
+  /** The reader of a copy that needs one, because it is partial or not checked yet. */
   async readerFor(object: ObjectRef): Promise<VerifiedReader | undefined> {
     const { id } = object;
     const level = this.#level(id);
@@ -122,7 +122,9 @@ export class CopyIndex {
     return this.#readers.get(id);
   }
 
-  /** As `readerFor`. For a copy that needs none, and whose tier is in service, one that checks it again. */
+  /**
+   * As `readerFor`. A copy that needs no reader, and whose tier is in service, gets one that checks it again.
+   */
   async servedBy(object: ObjectRef): Promise<VerifiedReader | undefined> {
     const reader = await this.readerFor(object);
     if (reader !== undefined) return reader;
@@ -130,20 +132,21 @@ export class CopyIndex {
     return this.#host.tiers[level]?.reading.inService === true ? this.verifying(object, level) : undefined;
   }
 
-  /** As `readerFor`, but only if the reader exists already. */
+  /** As `readerFor`, but only if the reader already exists. */
   knownReader(id: number): VerifiedReader | undefined {
     return this.#readers.get(id);
   }
 
   /**
-   * A reader of an object's copy on a level that compares every chunk with its sum, whoever wrote the copy.
+   * A reader of an object's copy on a level. It compares every chunk with its sum, even if this process wrote
+   * the copy.
    */
   async verifying(object: ObjectRef, level: number): Promise<VerifiedReader | undefined> {
     const copy = await this.copyOn(object, level);
     return copy && this.#readerOf(this.stores.at(level), copy, false);
   }
 
-  /** Once all of a copy was found right, the read path serves it without this index. */
+  /** Lets the read path serve a copy without this index, once the whole copy was verified. */
   settle(id: number, reader: VerifiedReader): void {
     if (!reader.isChecked || !isWhole(reader.copy) || this.#readers.get(id) !== reader) return;
     this.#readers.delete(id);
@@ -151,8 +154,8 @@ export class CopyIndex {
   }
 
   /**
-   * Stops serving the copy of an object on a level. From the next read on a copy on a slower level serves, if
-   * it is of that version.
+   * Stops serving the copy of an object on a level. From the next read on, a copy on a slower level serves if
+   * it has that version.
    */
   drop(object: ObjectRef, level: number, reason: DropReason): void {
     const { id, key } = object;
@@ -166,7 +169,7 @@ export class CopyIndex {
     for (const { level: slower } of this.#host.tiers.slice(level + 1)) this.removeFrom(object, slower);
   }
 
-  /** Deletes the copies of an object on a level, none of which is served any more. */
+  /** Deletes the copies of an object on a level. None of them is served any more. */
   removeFrom({ id, key, size }: ObjectRef, level: number): void {
     this.#parts.events.emit('removed', level, id);
     const store = this.stores.at(level);
@@ -179,37 +182,34 @@ export class CopyIndex {
     void this.removals.track(key, level, removal);
   }
 
-  /** The copy of an object on a level, of the version that is known, even if another copy is served. */
+  /** The copy of an object on a level at the known version, even if another copy is served. */
   async copyOn({ id, key }: ObjectRef, level: number): Promise<Copy | undefined> {
     const copies = await this.stores.at(level).find(key);
     const isLeaving = ({ name }: Copy) => this.removals.isLeaving(key, level, name);
     return copies.find((copy) => this.matches(id, copy) && !isLeaving(copy));
   }
 
-  /** Whether a copy is of the version of the object that is known. */
+  /** Whether a copy has the known version of the object. */
   matches(id: number, { content, version }: Copy): boolean {
     const { namespace, versions } = this.#host;
     if (content === undefined || content.size !== namespace.sizeOf(id)) return false;
     return versions === 'ignore' || version === namespace.versionOf(id);
   }
 
-  /**
-   * Deletes a copy, which is then not served any more. Never rejects: what could not be deleted is tried
-   * again later.
-   */
+  /** Deletes a copy and stops serving it. Never rejects: a failed deletion is retried later. */
   remove(store: TierStore, copy: Copy): Promise<void> {
     this.#withdraw(store.tier.level, copy);
     return this.removals.track(copy.key, store.tier.level, this.#remove(store, copy));
   }
 
-  /** Gives the bytes of a claim back, and deletes what may lie under its name. Never rejects. */
+  /** Gives the bytes of a claim back, and deletes the file under its name, if there is one. Never rejects. */
   release(claim: Claim, key: string): Promise<void> {
     const { tier } = claim.store;
     const released = this.removals.delete(tier, key, claim.name, () => claim.release(), true);
     return this.removals.track(key, tier.level, released);
   }
 
-  /** Leaves all tiers, once nothing is under way. */
+  /** Leaves all tiers, once nothing is in progress. */
   async close(): Promise<void> {
     while (this.underWay.length > 0) await Promise.all(this.underWay);
     await this.stores.close();
@@ -229,9 +229,7 @@ export class CopyIndex {
     return new VerifiedReader(copy, store.tier, checksum, tierReads, isTrusted);
   }
 
-  /**
-   * Adopts a copy that another process made, or an earlier one. All who ask at the same time share one look.
-   */
+  /** Adopts a copy of another or an earlier process. Concurrent callers share one lookup. */
   #look(object: ObjectRef): Promise<boolean> {
     const { id } = object;
     let look = this.#looks.get(id);
@@ -258,21 +256,21 @@ export class CopyIndex {
     return this.#isServed(id);
   }
 
-  /** The record of a copy is damaged, so the copy cannot be trusted. */
+  /** Removes a copy whose record is damaged: it cannot be trusted. */
   #damaged(store: TierStore, copy: Copy): void {
     this.counts.damaged += 1;
     void this.remove(store, copy);
     this.#host.dropped(copy.key, store.tier.level, 'damaged');
   }
 
-  /** Serves a copy, if it is of the version of the object that is known. */
+  /** Serves a copy, if it has the known version of the object. */
   #adopt(id: number, store: TierStore, copy: Copy): void {
     const { level } = store.tier;
     const isLeaving = this.removals.isLeaving(copy.key, level, copy.name);
     if (!this.matches(id, copy) || isLeaving || !this.stores.isOpen(store)) return;
     const present = this.#level(id);
     if (present < level) {
-      // The object is on a faster tier already, and has at most one copy that lasts.
+      // The object is already on a faster tier, and has at most one copy that outlives this process.
       if (isLasting(this.stores.at(present).tier)) void this.remove(store, copy);
       else this.#covered.add(id);
       return;
@@ -289,12 +287,12 @@ export class CopyIndex {
     this.#parts.events.emit('adopted', level, id);
   }
 
-  /** A faster tier has the object, so the copy that was served is dropped. */
+  /** Drops the served copy, because a faster tier has the object. */
   #leaveFor(id: number, level: number): void {
     this.drop(this.#host.namespace.objectOf(id), level, 'removed');
   }
 
-  /** A copy is being removed, or is gone: it is served no more, if it is the one that is served. */
+  /** Stops serving a copy that is being removed or is gone, if it is the served one. */
   #withdraw(level: number, { key, tag }: Copy): void {
     const id = this.#host.namespace.find(key);
     if (id === ABSENT) return;
@@ -307,7 +305,7 @@ export class CopyIndex {
     this.#host.withdraw(id);
   }
 
-  /** Adopts the copies that a tier holds already. Removes those that are outdated, or of no known object. */
+  /** Adopts the copies that a tier already holds. Removes outdated ones, and those of no known object. */
   async #takeOver(store: TierStore): Promise<void> {
     const { level } = store.tier;
     await takeOver(store, this.#host, this.#parts.closing, {
@@ -322,7 +320,7 @@ export class CopyIndex {
     });
   }
 
-  /** As `#adopt`, but makes no reader: that is made when the copy is read. */
+  /** As `#adopt`, but makes no reader: it is made when the copy is read. */
   #takeIn(id: number, store: TierStore, copy: Copy): void {
     const present = this.#level(id);
     this.#adopt(id, store, copy);
@@ -333,7 +331,7 @@ export class CopyIndex {
     return this.removals.delete(store.tier, copy.key, copy.name, () => store.remove(copy));
   }
 
-  /** Forgets all copies of a level: they may not be there any more. */
+  /** Forgets all copies of a level, because they may not be there any more. */
   #forgetAll(level: number): void {
     const { namespace } = this.#host;
     for (let id = 0; id < namespace.count; id++) {
@@ -349,7 +347,7 @@ export class CopyIndex {
   }
 }
 
-/** Whether a copy holds all of its object. */
+/** Whether a copy holds its whole object. */
 function isWhole({ content }: Copy): boolean {
   return content !== undefined && content.bytes === content.size;
 }

@@ -5,16 +5,15 @@ import type { TierStore } from '../tier/tier-store.js';
 import { PrivateStore } from '../store/private-store.js';
 import { tryAgainLater } from './try-again.js';
 
-/** How a tier is opened, and what follows. */
+/** Dependencies of `Openings`. */
 export interface OpeningsParts {
   readonly open: (tier: Tier) => Promise<TierStore>;
-  /** From now on this store is what the tier holds. Earlier knowledge of the tier is void. */
+  /** Makes this store the one of its tier. Earlier knowledge of the tier is void. */
   readonly begin: (store: TierStore) => void;
 }
 
 /**
- * Opens a tier again that did not work, or whose storage has another index now, or none because it was
- * emptied.
+ * Reopens a tier that did not work, or whose storage now has another index, or none because it was emptied.
  */
 export class Openings {
   readonly #host: PlacementHost;
@@ -33,7 +32,7 @@ export class Openings {
   }
 
   /**
-   * Opens a tier again, unless that is under way or not worth it now. Never rejects: a failure is a fault of
+   * Reopens a tier, unless that is in progress or not worth it now. Never rejects: a failure is a fault of
    * the tier.
    */
   again(store: TierStore): void {
@@ -59,20 +58,20 @@ export class Openings {
   }
 }
 
-/** How the copies on a tier are adopted, and what follows. */
+/** Dependencies of `TakeOvers`. */
 export interface TakeOversParts {
   readonly clock: Clock;
   readonly closing: AbortSignal;
   readonly takeOver: (store: TierStore) => Promise<void>;
-  /** Whether this store is what its tier holds, and the tier was not opened again meanwhile. */
+  /** Whether this is still the store of its tier, and the tier was not reopened meanwhile. */
   readonly isOpen: (store: TierStore) => boolean;
-  /** Adopting failed, and will be tried again. */
+  /** Called if adoption failed. It will be retried. */
   readonly failed: (store: TierStore, error: unknown) => void;
 }
 
 /**
- * Adopts, in the background, the copies that tiers hold already. A failure is followed by another try,
- * because a tier may take no new copy until all of its copies are known.
+ * Adopts the copies that tiers already hold, in the background. A failure is retried, because a tier may take
+ * no new copy until all of its copies are known.
  */
 export class TakeOvers {
   readonly #parts: TakeOversParts;
@@ -82,7 +81,7 @@ export class TakeOvers {
     this.#parts = parts;
   }
 
-  /** Work under way, without what waits to be tried again. */
+  /** Work in progress, except retries that are still waiting. */
   get underWay(): readonly Promise<void>[] {
     return [...this.#underWay];
   }
@@ -107,7 +106,7 @@ export class TakeOvers {
     const { clock, closing, isOpen } = this.#parts;
     tryAgainLater(clock, closing, failures, () => {
       if (!isOpen(store)) return;
-      // A tier that is out of service is not asked either.
+      // A tier that is out of service is not tried.
       if (store.tier.writing.inService) this.#try(store, failures);
       else this.#later(store, failures);
     });

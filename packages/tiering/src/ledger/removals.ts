@@ -3,12 +3,10 @@ import type { PlacementHost } from '@tiered/core/placement';
 import pLimit from 'p-limit';
 import { tryAgainLater } from './try-again.js';
 
-/**
- * Copies deleted at the same time. A tier is a disk, and a source may change ten thousand objects at once.
- */
+/** Concurrent deletions. A tier is a disk, and a source may change ten thousand objects at once. */
 const DELETES = 16;
 
-/** A copy that could not be deleted: on which tier, and how to try again. */
+/** A copy that could not be deleted: its tier, and how to retry. */
 interface Undeleted {
   readonly tier: Tier;
   readonly retry: () => Promise<void>;
@@ -16,28 +14,28 @@ interface Undeleted {
 }
 
 /**
- * Copies that are being deleted from tiers, and those that could not be. Nothing here rejects. A copy that
- * could not be deleted keeps its bytes, so that is tried again in the background, and when its object is
- * read.
+ * Copies that are being deleted from tiers, and copies that could not be deleted. Nothing here rejects. A
+ * copy that could not be deleted keeps its bytes, so the deletion is retried in the background, and when its
+ * object is read.
  */
 export class Removals {
   readonly #host: PlacementHost;
-  /** By key, and then by level. */
+  /** By key, then by level. */
   readonly #underWay = new Map<string, Map<number, Promise<void>>>();
-  /** For a key, by `level name`. */
+  /** By key, then by `level name`. */
   readonly #undeleted = new Map<string, Map<string, Undeleted>>();
-  /** Names, as `level name`, whose copies must not be served again. */
+  /** Copies that must not be served again, as `level name`. */
   readonly #doomed = new Set<string>();
-  /** Deletions under way, by `level name`: one at a time of each, whoever asks for it. */
+  /** Deletions in progress, by `level name`: at most one of each, shared by all callers. */
   readonly #deleting = new Map<string, Promise<void>>();
-  /** By level, bytes of copies that are being deleted. */
+  /** Bytes of copies that are being deleted, by level. */
   readonly #leaving: number[];
   readonly #deletes = pLimit(DELETES);
   readonly #closing: AbortSignal;
-  /** Whether something waits to be tried again, or is being tried. */
+  /** Whether a retry is waiting or in progress. */
   #isTrying = false;
 
-  /** @param closing Once it has aborted, nothing is tried again. */
+  /** @param closing Once it has aborted, nothing is retried. */
   constructor(host: PlacementHost, closing: AbortSignal) {
     this.#host = host;
     this.#closing = closing;
@@ -48,7 +46,7 @@ export class Removals {
     return [...this.#underWay.values()].flatMap((ofKey) => [...ofKey.values()]);
   }
 
-  /** Whether something of a key is being deleted, or could not be deleted; if so, that is tried again. */
+  /** Whether a copy of a key is being deleted, or could not be deleted. Retries the failed deletions. */
   isUnderWay(key: string): boolean {
     const undeleted = this.#undeleted.get(key);
     for (const [doom, { tier, retry, mayBeNothing }] of undeleted ?? []) {
@@ -59,12 +57,12 @@ export class Removals {
     return undeleted !== undefined || this.#underWay.has(key);
   }
 
-  /** Resolves when nothing of a key is being deleted any more. */
+  /** Resolves once no copy of a key is being deleted any more. */
   async ended(key: string): Promise<void> {
     await Promise.all([...(this.#underWay.get(key)?.values() ?? [])]);
   }
 
-  /** Whether this copy, or copies of its key, are being deleted from a level. */
+  /** Whether this copy, or any copy of its key, is being deleted from a level. */
   isLeaving(key: string, level: number, name: string): boolean {
     return this.#underWay.get(key)?.has(level) === true || this.#doomed.has(doomOf(level, name));
   }
@@ -74,15 +72,16 @@ export class Removals {
     return this.#leaving[level] ?? 0;
   }
 
-  /** Counts bytes that are being deleted from a level; negative when that has ended. */
+  /** Counts bytes that are being deleted from a level; negative once that has ended. */
   count(level: number, bytes: number): void {
     this.#leaving[level] = this.bytesLeaving(level) + bytes;
   }
 
   /**
-   * Deletes what lies under a name, once for all who ask for it meanwhile. Closing does not abort it: close()
-   * waits, and leaves nothing half done.
-   * @param mayBeNothing Whether there may be no file. Then a successful deletion says nothing about the tier.
+   * Deletes the copy under a name, once for all concurrent callers. Closing does not abort it: `close` waits,
+   * and leaves nothing half done.
+   * @param mayBeNothing Whether there may be no file. Then a successful deletion proves nothing about the
+   * tier.
    */
   delete(
     tier: Tier,
@@ -94,7 +93,7 @@ export class Removals {
     return this.#attempt(tier, key, doomOf(tier.level, name), attempt, mayBeNothing);
   }
 
-  /** Remembers that something of a key is being removed from a level. */
+  /** Records that a copy of a key is being removed from a level. */
   track(key: string, level: number, removal: Promise<void>): Promise<void> {
     const ofKey = this.#underWay.get(key) ?? new Map<number, Promise<void>>();
     const ended = Promise.all([ofKey.get(level), removal]).then(() => {
@@ -116,7 +115,7 @@ export class Removals {
     const sameDeletion = this.#deleting.get(doom);
     if (sameDeletion !== undefined) return sameDeletion;
     this.#doomed.add(doom);
-    // One that waits to be tried again is tried with this.
+    // This attempt replaces a waiting retry.
     this.#forget(key, doom);
     const deletion = this.#deletes(attempt)
       .finally(() => this.#deleting.delete(doom))
@@ -142,15 +141,15 @@ export class Removals {
     if (undeleted?.size === 0) this.#undeleted.delete(key);
   }
 
-  /** Tries again after a pause. */
+  /** Retries after a pause. */
   #tryLater(failures: number): void {
     this.#isTrying = true;
     tryAgainLater(this.#host.clock, this.#closing, failures, () => void this.#tryAll(failures));
   }
 
-  /** Tries all again, a few at a time, until one fails. The one that failed comes last the next time. */
+  /** Retries all, a few at a time, until one fails. The failed one comes last the next time. */
   async #tryAll(failures: number): Promise<void> {
-    // Copies on tiers that are out of service wait until a tier was found to work again.
+    // Copies on a tier that is out of service wait until the tier works again.
     const mayBeTried = (key: string) =>
       [...(this.#undeleted.get(key)?.values() ?? [])].some(({ tier }) => tier.writing.inService);
     const keys = [...this.#undeleted.keys()].filter(mayBeTried);

@@ -5,17 +5,17 @@ import { openAtStart, openStore, type StoreParts } from '../store/open-store.js'
 import type { Candidate, Claim, TierStore } from '../tier/tier-store.js';
 import { Openings, TakeOvers } from './openings.js';
 
-/** What tiers are opened with, and what is done with the copies that they hold. */
+/** Dependencies of `TierStores`. */
 export interface TierStoresParts extends StoreParts {
-  /** Adopts the copies that a tier holds already. */
+  /** Adopts the copies that a tier already holds. */
   readonly takeOver: (store: TierStore) => Promise<void>;
-  /** Adopting failed, and is tried again. */
+  /** Called if adoption failed. It is retried. */
   readonly onNotTakenOver: (store: TierStore, error: unknown) => void;
 }
 
 /**
- * The stores of all tiers. A tier is open from the start on, or from when it works again or has another
- * index, until close.
+ * The stores of all tiers. A tier is open until close: from the start on, or from the moment when it works
+ * again or has another index.
  */
 export class TierStores {
   readonly #parts: TierStoresParts;
@@ -46,7 +46,7 @@ export class TierStores {
     });
   }
 
-  /** Opens all tiers. One that does not work at the moment is skipped, and opened again later. */
+  /** Opens all tiers. A tier that does not work at the moment is skipped, and opened again later. */
   async open(options: OperationOptions): Promise<void> {
     for (const tier of this.#parts.host.tiers)
       this.#stores.push(await openAtStart(tier, this.#parts, options));
@@ -68,18 +68,18 @@ export class TierStores {
     return store;
   }
 
-  /** Whether this store is what its tier holds, and the tier was not opened again since. */
+  /** Whether this is still the store of its tier, and the tier was not reopened since. */
   isOpen(store: TierStore): boolean {
     return this.#stores[store.tier.level] === store;
   }
 
-  /** Openings and adoptions under way, and the work of the stores. */
+  /** Openings and adoptions in progress, and the work of the stores. */
   get underWay(): Promise<void>[] {
     const own = this.#stores.flatMap(({ asked: room = [], underWay = [] }) => [...underWay].concat(room));
     return [...own, ...this.#openings.underWay, ...this.#takeOvers.underWay];
   }
 
-  /** Resolves when bytes were asked for that a claim got `later` for; undefined if none are. */
+  /** Resolves once a request for bytes that a claim got `later` for has ended; undefined if there is none. */
   get asked(): Promise<void> | undefined {
     return this.#stores.map(({ asked }) => asked).find((asked) => asked !== undefined);
   }
@@ -92,26 +92,26 @@ export class TierStores {
     return undefined;
   }
 
-  /** Whether a tier may hold an object that this process does not know of. Costs nothing. */
+  /** Whether a tier may hold an object that this process does not know. Costs nothing. */
   get mayHoldMore(): boolean {
     for (const store of this.#stores) if (store instanceof ClosedStore) this.#openings.again(store);
     return this.#stores.some((store) => store.mayHoldMore);
   }
 
-  /** Whether there is a tier that several processes fill, each in its turn. Costs nothing. */
+  /** Whether there is a tier that several processes fill in turns. Costs nothing. */
   get haveTurns(): boolean {
     return this.#stores.some(({ hasTurns }) => hasTurns === true);
   }
 
-  /** Leaves all tiers. Only when nothing is under way. */
+  /** Leaves all tiers. Only once nothing is in progress. */
   async close(): Promise<void> {
     await Promise.all(this.#stores.map((store) => store.close()));
   }
 }
 
 /**
- * Whether copies on a tier outlive this process. If they do not, an object that is moved up to the tier keeps
- * its slower copy as well, which serves again when the faster one is dropped.
+ * Whether copies on a tier outlive this process. If not, an object that is promoted to the tier keeps its
+ * slower copy, which serves again once the faster one is dropped.
  */
 export function isLasting({ driver }: Tier): boolean {
   return driver.capabilities.index || driver.location !== undefined;

@@ -4,11 +4,10 @@ import type { Copy, CopyContent } from '../tier/tier-store.js';
 import { positionOf, rangeOfChunk, wrongWith, type CopyPosition } from './chunk-check.js';
 
 /**
- * Reads a copy that cannot simply be read. Either an earlier process, or another one, left it on the tier,
- * and its chunks are trusted only once their sums were found right. Or it holds only the beginning of its
- * object.
+ * Reads a copy that the read path cannot serve. Either another or an earlier process wrote it, and its chunks
+ * are trusted only once their sums were verified. Or it holds only the beginning of its object.
  *
- * The first read of a chunk reads all of it and checks its sum; later ones read only their range.
+ * The first read of a chunk reads the whole chunk and checks its sum. Later reads read only their range.
  */
 export class VerifiedReader {
   readonly copy: Copy;
@@ -46,16 +45,16 @@ export class VerifiedReader {
     return this.#tier;
   }
 
-  /** Whether every chunk was found right. */
+  /** Whether every chunk was verified. */
   get isChecked(): boolean {
     return this.#left === 0;
   }
 
   /**
-   * Fills the target from an offset; all of it lies within the copy. An abort ends this when nothing writes
-   * to the target any more.
-   * @throws TieredError `TIERED_DATA_CORRUPT` for a chunk that is not what was written. Errors of the tier
-   * are thrown as they are.
+   * Fills the target from an offset; the whole range lies within the copy. An abort ends this once nothing
+   * writes to the target any more.
+   * @throws TieredError `TIERED_DATA_CORRUPT` for a chunk that is not as it was written. Errors of the tier
+   * are passed through.
    */
   async into(target: Uint8Array, offset: number, signal: AbortSignal): Promise<void> {
     const { chunkBytes } = this.#content;
@@ -80,7 +79,7 @@ export class VerifiedReader {
     target.set(bytes.subarray(from, from + target.byteLength));
   }
 
-  /** The bytes of a chunk, found right. All who ask at the same time share one check. */
+  /** The verified bytes of a chunk. Concurrent callers share one check. */
   #check(chunk: number): Promise<Uint8Array> {
     const running = this.#checking.get(chunk);
     if (running !== undefined) return running;

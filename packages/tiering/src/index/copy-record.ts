@@ -8,8 +8,8 @@ const SUM_BYTES = 8;
 type Described = Pick<CopyRow, 'key' | 'version' | 'size' | 'bytes' | 'chunk'>;
 
 /**
- * Packs the checksums of a copy as the index keeps them: XXH64 of each chunk, and one of the copy's fields in
- * the index, because a database does not notice bits that the disk has flipped.
+ * Packs the checksums of a copy for the index: XXH64 of each chunk, and one of the copy's fields in the
+ * index, because a database does not detect bits that the disk has flipped.
  */
 export function packSums(described: Described, sums: readonly bigint[], checksum: Checksum): Uint8Array {
   const packed = Buffer.alloc((sums.length + 1) * SUM_BYTES);

@@ -4,7 +4,7 @@ import { INDEX_THREAD } from '../thread-file.js';
 import { CLOSED, IN_CALL } from './thread/gate.js';
 import type { Calls } from './index-messages.js';
 
-/** The database's error codes, by their prefix, and ours. */
+/** Error codes of the database by prefix, the codes that they map to, and whether they are retryable. */
 const CODES: readonly (readonly [string, ErrorCode, boolean])[] = [
   ['SQLITE_BUSY', 'TIERED_UNAVAILABLE', true],
   ['SQLITE_LOCKED', 'TIERED_UNAVAILABLE', true],
@@ -13,22 +13,22 @@ const CODES: readonly (readonly [string, ErrorCode, boolean])[] = [
   ['SQLITE_PERM', 'TIERED_PERMISSION', false],
   ['SQLITE_CORRUPT', 'TIERED_DATA_CORRUPT', false],
   ['SQLITE_NOTADB', 'TIERED_DATA_CORRUPT', false],
-  // No index of ours refuses a statement of ours: its header or its schema is damaged.
+  // A sound index accepts every statement of ours. The header or the schema is damaged.
   ['SQLITE_ERROR', 'TIERED_DATA_CORRUPT', false],
 ];
 
-/** What has happened to the index, with what to do about it where that is not plain. */
+/** What happened to the index, and the remedy where it is not obvious. */
 const MEANINGS: Partial<Record<ErrorCode, string>> = {
   TIERED_UNAVAILABLE: 'is held by another process, which may be stopped',
   TIERED_NO_SPACE: 'has no room; free some on the disk, or give the tier a quota that the disk has room for',
 };
 
-/** Where an index is, and how it is kept. */
+/** The place of an index, and how it is kept. */
 export interface IndexOptions {
   readonly path: string;
   /** Whether a change is on the disk itself when its call resolves. */
   readonly durable: boolean;
-  /** Pages of the write-ahead log after which it is moved into the index. */
+  /** Pages of the write-ahead log after which it is checkpointed into the index. */
   readonly logPages: number;
 }
 
@@ -40,11 +40,11 @@ export interface Answer {
 }
 
 /**
- * Makes the calls of an index one after the other, and answers each by a message: the part of a `Worker` that
- * is used.
+ * Executes the calls of an index one after the other, and answers each with a message. The part of a `Worker`
+ * that is used.
  */
 export interface IndexThread {
-  /** @param call Undefined tells the thread to end. */
+  /** @param call The call; undefined tells the thread to end. */
   postMessage(
     call: { readonly id: number; readonly call: string; readonly options: unknown } | undefined,
   ): void;
@@ -55,10 +55,7 @@ export interface IndexThread {
   unref(): void;
 }
 
-/**
- * How threads are begun. Replaced where many processes are simulated in one, in which nothing may run on its
- * own.
- */
+/** Starts threads. Replaced if one process simulates many, in which nothing may run on its own. */
 export const indexThreads = {
   begin: (options: IndexOptions, gate: Int32Array): IndexThread =>
     new Worker(INDEX_THREAD, { workerData: { ...options, gate }, execArgv: [] }),
@@ -70,16 +67,16 @@ interface Waiting {
 }
 
 /**
- * Milliseconds for which the end of a client, or of a process, waits for a call under way, so that a disk
- * that hangs does not keep it longer.
+ * Milliseconds for which the end of a client, or of a process, waits for a call in progress, so that a
+ * hanging disk does not delay it longer.
  */
 const LONGEST_WAIT_MS = 1000;
 
-/** The reason for which the end of a thread is not waited for any more. */
+/** Abort reason of the timer for the end of a thread. */
 const EXITED = new Error('the thread of the index has ended');
 
 /**
- * The gates of all threads, which are closed when this process, or this thread, ends without closing its
+ * The gates of all threads. They are closed if this process, or this thread, ends without closing its
  * indexes.
  */
 const gates = new Set<Int32Array>();
@@ -90,8 +87,8 @@ function closeGates(): void {
 }
 
 /**
- * A tier's index, which a thread of its own keeps open: no call blocks the event loop, however slow the disk
- * is.
+ * Client of a tier's index, which its own thread keeps open. No call blocks the event loop, even on a slow
+ * disk.
  */
 export class IndexClient {
   readonly #driver: string;
@@ -107,10 +104,10 @@ export class IndexClient {
   #noted: Promise<void> | undefined;
 
   /**
-   * @param options Where the index is, and how it is kept.
+   * @param options The place of the index, and how it is kept.
    * @param driver The name of the driver, for messages.
    * @param clock Bounds the wait at the end.
-   * @param onDamage Is called once, before the first call fails because the index is damaged. `end` waits for
+   * @param onDamage Called once, before the first call fails because the index is damaged. `end` waits for
    * it. Never rejects.
    */
   constructor(options: IndexOptions, driver: string, clock: Clock, onDamage = () => Promise.resolve()) {
@@ -120,7 +117,7 @@ export class IndexClient {
     this.#thread = indexThreads.begin(options, this.#gate);
     if (gates.size === 0) process.on('exit', closeGates);
     gates.add(this.#gate);
-    // Only calls that are waited for keep the process alive.
+    // Only pending calls keep the process alive.
     this.#thread.unref();
     this.#thread.on('message', (answer) => this.#answered(answer));
     this.#thread.on('error', (error) => this.#over(error));
@@ -134,7 +131,7 @@ export class IndexClient {
     });
   }
 
-  /** Whether the client does not answer any more: it was closed, or its thread died. */
+  /** Whether the client has stopped answering: it was closed, or its thread died. */
   get isEnded(): boolean {
     return this.#ended !== undefined;
   }
@@ -146,8 +143,8 @@ export class IndexClient {
 
   /**
    * Makes a call.
-   * @throws TieredError `TIERED_UNAVAILABLE` while another process writes, and the errors of other operations
-   * on storage.
+   * @throws TieredError `TIERED_UNAVAILABLE` while another process writes, and other errors of storage
+   * operations.
    */
   call<C extends keyof Calls>(call: C, options: Parameters<Calls[C]>[0]): Promise<ReturnType<Calls[C]>> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
@@ -161,8 +158,8 @@ export class IndexClient {
   }
 
   /**
-   * Closes the index, after the call under way. Calls that are not answered fail. Idempotent. A call that
-   * hangs is waited for a second; the index is closed when it ends.
+   * Closes the index after the call in progress. Unanswered calls fail. Idempotent. Waits one second for a
+   * hanging call; the index is closed when that call ends.
    */
   async end(): Promise<void> {
     this.#over(undefined);

@@ -6,47 +6,44 @@ import type { Applied, Batch } from './index-messages.js';
 import { Pending, type Change } from './pending.js';
 import type { ClaimRow, CopyRef, MovedRow, PackedRow, PlacedRow } from '../tier/copy-rows.js';
 
-/** Milliseconds for which the index is left to another writer: the first time, and at most. */
+/** Milliseconds for which the index is left to another writer: the first pause, and the longest. */
 const FIRST_PAUSE_MS = 2;
 const LAST_PAUSE_MS = 50;
 /**
- * Milliseconds that a transaction takes at most. If it takes longer the disk hangs, and nobody should wait
- * for that either.
+ * Most milliseconds of a transaction. If it takes longer, the disk hangs, and callers should not wait for it
+ * either.
  */
 const LONGEST_CALL_MS = 2000;
 
 /**
- * Turns of the event loop before a transaction begins that has room for more, so that changes requested
- * meanwhile go with it. An idle loop turns in microseconds, and a busy one has more to gather. Without them
- * every small file would cost a transaction.
+ * Turns of the event loop before a transaction with room for more begins, so that it includes changes
+ * requested meanwhile. An idle loop turns in microseconds, and a busy one has more to gather. Without these
+ * turns every small file would cost a transaction.
  */
 const TURNS_TO_GATHER = 8;
 /**
- * Milliseconds after which it begins whatever the turns: in a training loop that computes, a turn takes as
- * long as a transaction.
+ * Milliseconds after which it begins regardless of the turns. In a training loop that computes, a turn takes
+ * as long as a transaction.
  */
 const GATHER_MS = 2;
 
 /**
- * Milliseconds from one transaction to the next while nobody waits for it. A transaction costs as much as a
- * dozen of its rows, and copies come from a source one by one. The memory of a copy is held for this long,
- * and so is the turn of a file that was written; no reader waits for it.
+ * Milliseconds between transactions that no caller waits for. A transaction costs as much as a dozen of its
+ * rows, and copies come from a source one by one. The memory of a copy is held for this long, and so is the
+ * turn of a written file; no reader waits for it.
  */
 const GAP_MS = 10;
 
-/**
- * The reason for which a watch ends. Made once, because an abort without a reason makes an error with a
- * stack.
- */
+/** Ends a watch. One shared error, because an abort without a reason creates one with a stack. */
 const ENDED = new Error('the call has ended');
 
-/** The reason for which a pause ends. */
+/** Ends a pause. */
 const HURRIED = new Error('somebody waits for the transaction');
 
-/** Bytes that are free, beyond all that is on its way, on a storage that is not nearly full. */
+/** Storage with this many free bytes, beyond all bytes in flight, does not count as nearly full. */
 const LEAST_FREE_BYTES = 2 ** 26;
 
-/** Changes that others may have made impossible. */
+/** Changes that other processes may have made impossible. */
 const MAY_BE_REFUSED: readonly Change['kind'][] = ['claims', 'placed', 'packed', 'moved', 'sealed'];
 
 /** The signals that end a writer. */
@@ -54,42 +51,40 @@ export interface WriterEnds {
   /** Nothing is written any more. */
   readonly ended: AbortSignal;
   /**
-   * Everything is about to end. A writer that another process holds up gives up, and others clear up what it
-   * leaves.
+   * Everything is about to end. A writer that another process blocks gives up, and others clean up after it.
    */
   readonly ending: AbortSignal;
 }
 
-/** What a writer works with. */
+/** Dependencies of `IndexWriter`. */
 export interface IndexWriterParts {
   readonly client: IndexClient;
   readonly member: string;
   readonly clock: Clock;
   readonly leases: Leases;
   readonly ends: WriterEnds;
-  /** Whether somebody waits for what is gathered. */
+  /** Whether a caller waits for the gathered changes. */
   readonly urgency: FlushUrgency;
-  /** Whether another process does. Default: none. */
+  /** Whether another process waits for them. Default: none does. */
   readonly isWaitedFor?: (() => boolean) | undefined;
 }
 
-/** What a writer asks its store for each transaction. */
+/** The part of a store that a writer calls for each transaction. */
 export interface Leases {
-  /** Pages that one transaction may change: the log has room for this many beyond its length. */
+  /** Most pages that one transaction may change: the log has room for this many beyond its length. */
   readonly mostPages: number;
-  /** The terms of the transaction: leases, and what directories take. */
+  /** The terms of the transaction: leases, and bytes of directories. */
   terms(): Pick<Batch, 'wants' | 'spare' | 'hold' | 'directoryBytes'>;
-  /** The transaction was made, with these claims. The store has to delete what was emptied. */
+  /** Called once the transaction was made, with its claims. The store must delete the emptied segments. */
   applied(outcome: Applied, claims: readonly ClaimRow[]): void;
-  /** The transaction failed, and nothing was changed. */
+  /** Called if the transaction failed and nothing was changed. */
   failed(claims: readonly ClaimRow[]): void;
 }
 
 /**
- * Gathers changes of an index, and makes them in as few transactions as there is time for. While one is under
- * way, and for a moment after it if nobody waits, the next one fills, up to what the log has room for. So a
- * thousand small files cost some dozens of transactions, and two processes that write without pause leave
- * each other time.
+ * Gathers changes of an index into few transactions. While one is in progress, and for a moment after it if
+ * no caller waits, the next one fills, up to the room of the log. So a thousand small files cost some dozens
+ * of transactions, and two processes that write without pause leave each other time.
  */
 export class IndexWriter {
   readonly #client: IndexClient;
@@ -101,11 +96,11 @@ export class IndexWriter {
   readonly #isWaitedFor: () => boolean;
   /** Ends the pause between two transactions, if there is one now. */
   #pause: AbortController | undefined;
-  /** When the next transaction may begin if nobody waits for it. */
+  /** Time at which the next transaction may begin if no caller waits for it. */
   #nextAt = -Infinity;
   #pending = new Pending();
   #running: Promise<void> | undefined;
-  /** Whether the storage had room for all that is on its way, and more, at the last transaction. */
+  /** Whether the storage had room for everything in flight, and more, at the last transaction. */
   #isRoomy = false;
   #isHeldUp = false;
   #onHeldUp: (() => void)[] = [];
@@ -128,17 +123,17 @@ export class IndexWriter {
     });
   }
 
-  /** Whether another process holds this one up: it has prevented writes since this one last could write. */
+  /** Whether another process blocks this one: it has prevented all writes since the last successful one. */
   get isHeldUp(): boolean {
     return this.#isHeldUp;
   }
 
-  /** Resolves when another process holds this one up; else never. */
+  /** Resolves if another process blocks this one; otherwise never. */
   heldUp(): Promise<void> {
     return new Promise((resolve) => this.#onHeldUp.push(resolve));
   }
 
-  /** Records a claim. False if another process has such a copy, or makes it. */
+  /** Records a claim. False if another process has the same copy or is making it. */
   claim(row: ClaimRow): Promise<boolean> {
     return this.#add({ kind: 'claims', row });
   }
@@ -149,34 +144,34 @@ export class IndexWriter {
   }
 
   /**
-   * Records a copy in a segment. False if another process has such a copy, or the segment does not belong to
-   * this process any more.
+   * Records a copy in a segment. False if another process has the same copy, or the segment does not belong
+   * to this process any more.
    */
   packed(row: PackedRow): Promise<boolean> {
     return this.#add({ kind: 'packed', row });
   }
 
-  /** As `packed`. False also if the copy is not where it was any more. */
+  /** As `packed`. Also false if the copy is not in its old place any more. */
   moved(row: MovedRow): Promise<boolean> {
     return this.#add({ kind: 'moved', row });
   }
 
-  /** Seals a segment: it gets no more copies. False if it is empty: then it is removed. */
+  /** Seals a segment, which then gets no more copies. False if it is empty: then it is removed. */
   sealed(row: CopyRef): Promise<boolean> {
     return this.#add({ kind: 'sealed', row });
   }
 
-  /** Takes a copy out of the index: from now on nobody is told of it. */
+  /** Takes a copy out of the index, so that no process finds it any more. */
   async leaving(row: CopyRef): Promise<void> {
     await this.#add({ kind: 'leaving', row });
   }
 
-  /** Records that a copy which was leaving, or was claimed, has no file any more. */
+  /** Records that a leaving or claimed copy has no file any more. */
   async gone(row: CopyRef): Promise<void> {
     await this.#add({ kind: 'gone', row });
   }
 
-  /** Records that nothing is open here of what left up to this number. */
+  /** Records that this process has no removed copy open up to this sequence number. */
   seen(seq: number): void {
     this.#pending.seen = seq;
     this.write();
@@ -188,7 +183,7 @@ export class IndexWriter {
     this.write();
   }
 
-  /** Makes a transaction at once, even if it has nothing but terms. */
+  /** Makes a transaction at once, even if it has only terms. */
   write(): void {
     this.#pending.isUrgent = true;
     this.#begin();
@@ -204,7 +199,7 @@ export class IndexWriter {
     });
   }
 
-  /** Ends the pause, if somebody waits. */
+  /** Ends the pause, if a caller waits. */
   #hurry(): void {
     if (this.#isUrgent) this.#pause?.abort(HURRIED);
   }
@@ -225,7 +220,7 @@ export class IndexWriter {
     );
   }
 
-  /** Resolves when the next transaction has ended. */
+  /** Resolves once the next transaction has ended. */
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#pending.told.push(resolve);
@@ -233,7 +228,7 @@ export class IndexWriter {
     });
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves once nothing is in progress. */
   async settled(): Promise<void> {
     this.#pending.isUrgent = true;
     this.#hurry();
@@ -241,9 +236,8 @@ export class IndexWriter {
   }
 
   /**
-   * Whether nobody waits for a change, as long as there are memory for copies, room in the lease and turns
-   * for writes. On a storage that is nearly full, files that are there and not recorded may leave the index
-   * no room, and then they are lost.
+   * Whether a change may wait, as long as there are memory for copies, room in the lease and turns for
+   * writes. On nearly full storage, unrecorded files may leave the index no room, and are then lost.
    */
   #mayWait(kind: Change['kind']): boolean {
     return kind === 'claims' || (kind === 'placed' && this.#isRoomy);
@@ -310,7 +304,7 @@ export class IndexWriter {
         resolve(outcome.isMember && !(MAY_BE_REFUSED.includes(kind) && refused.has(row.tag)));
     } catch (error) {
       this.#leases.failed(claims);
-      // Nobody waits for these, and nobody repeats them, so they go with the next transaction.
+      // No caller waits for these or repeats them, so they go into the next transaction.
       this.#pending.quota ??= pending.quota;
       this.#pending.seen ??= pending.seen;
       for (const { reject } of entries) reject(error);
@@ -319,7 +313,7 @@ export class IndexWriter {
     }
   }
 
-  /** Makes a call. If it takes too long, those that wait for the index are held up. */
+  /** Makes a call. If it takes too long, the writer counts as blocked. */
   async #watched<T>(call: () => Promise<T>): Promise<T> {
     const done = new AbortController();
     this.#clock.sleep(LONGEST_CALL_MS, done.signal, { background: true }).then(
@@ -338,9 +332,7 @@ export class IndexWriter {
     for (const told of this.#onHeldUp.splice(0)) told();
   }
 
-  /**
-   * Repeats a call for as long as another process writes, which may be one that was stopped in the middle.
-   */
+  /** Repeats a call while another process writes, which may have been stopped in the middle. */
   async patiently<T>(call: () => Promise<T>): Promise<T> {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LAST_PAUSE_MS, pauseMs * 2)) {
       try {

@@ -5,13 +5,13 @@ import { copyOf } from './copy-record.js';
 import type { CopyRef, CopyRow } from '../tier/copy-rows.js';
 import type { Copy } from '../tier/tier-store.js';
 
-/** Copies a page. Bounds how long one page blocks the event loop. */
+/** Copies per page. Bounds how long one page blocks the event loop. */
 const PAGE = 1000;
 
-/** After the rows of segments, which are no copies. */
+/** The position after the rows of segments, which are not copies. */
 export const BEFORE_ALL: CopyRef = { key: '', dataset: SEGMENT.dataset + 1, tag: 0 };
 
-/** What is looked up in a tier's index. */
+/** Dependencies of `IndexedCopies`. */
 export interface IndexedCopiesParts {
   readonly client: IndexClient;
   readonly checksum: Checksum;
@@ -58,8 +58,8 @@ export class IndexedCopies {
   async sparse(): Promise<readonly Copy[]> {
     const { client, datasetNumber } = this.#parts;
     for (const segment of await client.call('sparse', undefined)) {
-      // All copies of a segment are of one dataset. There are none if they were moved already and others have
-      // not let go of them yet.
+      // All copies of a segment belong to one dataset. There are none if they were already moved and others
+      // have not let go of them yet.
       const copies = await this.#inSegmentOf(packedTag(segment, 0));
       if (copies[0]?.row?.dataset === datasetNumber) return copies;
     }

@@ -11,14 +11,14 @@ import type { Patiently } from './until-free.js';
 /** The mode of an index. */
 const PRIVATE = 0o600;
 
-/** A 128th of the quota is for the write-ahead log, within these bounds, in pages. */
+/** The write-ahead log gets a 128th of the quota, within these bounds in pages. */
 const LOG_SHARE = 128;
 const FEWEST_LOG_PAGES = 8;
 const MOST_LOG_PAGES = 1024;
 /** A page in the log has a header. */
 const LOG_PAGE_BYTES = PAGE_BYTES + 24;
 /**
- * A transaction changes at most a quarter of those pages, but may always change this many. With fewer, a
+ * A transaction changes at most a quarter of the log's pages, but may always change this many. With fewer, a
  * burst of small copies would cost many transactions.
  */
 const TRANSACTION_SHARE = 4;
@@ -28,43 +28,40 @@ function logPagesOf(quota: number): number {
   return Math.max(FEWEST_LOG_PAGES, Math.min(MOST_LOG_PAGES, Math.floor(quota / LOG_SHARE / PAGE_BYTES)));
 }
 
-/** Pages that one transaction may change. */
+/** Most pages that one transaction may change. */
 export function transactionPagesOf(quota: number): number {
   return Math.max(LARGEST_TRANSACTION_PAGES, Math.floor(logPagesOf(quota) / TRANSACTION_SHARE));
 }
 
 /**
- * Bytes that the write-ahead log may reach, including the transaction that makes it too long, which may
- * change many pages.
+ * Most bytes of the write-ahead log, including the transaction that exceeds its length, which may change many
+ * pages.
  */
 export function logRoomOf(quota: number): number {
   return (logPagesOf(quota) + transactionPagesOf(quota)) * LOG_PAGE_BYTES;
 }
 
-/** An index that is open, and that this process is a member of. */
+/** An open index that this process is a member of. */
 export interface OpenedIndex {
   readonly client: IndexClient;
   readonly joined: ReturnType<Calls['join']>;
-  /**
-   * The inode of the file that was there before it was opened. If it is another one now, somebody has put it
-   * there meanwhile.
-   */
+  /** The inode of the file before it was opened. If the inode is another one now, the file was replaced. */
   readonly inode: bigint;
 }
 
-/** What a dataset is called in an index. */
+/** The names of a dataset in an index. */
 export interface DatasetName {
-  /** See `identityOf`. */
+  /** Its identity, see `identityOf`. */
   readonly dataset: string;
-  /** Where it is, see `addressOf`. */
+  /** Its address, see `addressOf`. */
   readonly place: string;
-  /** What it was called before, if its copies are to be taken over; see `formerIdentityOf`. */
+  /** Its former identity, if its copies are to be adopted; see `formerIdentityOf`. */
   readonly formerly: string | undefined;
 }
 
 /**
- * Opens the index, and joins its members for a dataset. A damaged one is begun anew if nobody else uses it.
- * Some damage shows only later: it is marked, and found by who opens the index next.
+ * Opens the index, and joins its members for a dataset. A damaged index is replaced by a new one if no other
+ * process uses it. Damage that shows only later is marked, and found when the index is opened next.
  */
 export async function openIndex(
   home: IndexHome,
@@ -98,9 +95,9 @@ export async function openIndex(
 }
 
 /**
- * Makes sure that nobody else uses a tier whose index is damaged. If several processes find that at the same
- * time, one waits until the others, which fail, have left; they try again later. A process that uses the tier
- * stays, and then nobody begins the index anew.
+ * Makes sure that no other process uses a tier whose index is damaged. If several processes find the damage
+ * at the same time, one waits until the others, which fail, have left; they retry later. A process that uses
+ * the tier stays, and then no process replaces the index.
  */
 async function assertAlone(home: IndexHome, tier: Tier): Promise<void> {
   const others = await home.others();
@@ -114,15 +111,15 @@ async function assertAlone(home: IndexHome, tier: Tier): Promise<void> {
   });
 }
 
-/** Says which index was found damaged. */
+/** Records which index was found damaged. */
 async function markDamaged(path: string, inode: bigint): Promise<void> {
-  // On a full disk, or one that is gone, it may be found damaged again.
+  // On a full or missing disk the mark is lost, and the damage may be found again.
   await writePrivately(markOf(path), String(inode)).catch(() => undefined);
 }
 
 /**
- * There is always a file under the path: a process that comes now must find the new one, and not make
- * another.
+ * Replaces the index. There is always a file at the path: a process that opens it now must find the new one,
+ * and not make another.
  */
 async function beginAnew(path: string, { driver }: Tier): Promise<void> {
   try {
@@ -137,7 +134,7 @@ async function beginAnew(path: string, { driver }: Tier): Promise<void> {
   }
 }
 
-/** Only the owner may read it and write to it, whatever the umask is. */
+/** Writes a file that only its owner can read and write, regardless of the umask. */
 async function writePrivately(path: string, text: string): Promise<void> {
   await writeFile(path, text, { mode: PRIVATE });
   await chmod(path, PRIVATE);

@@ -18,21 +18,21 @@ export type Entry = Change & {
 /** The changes of the next transaction. */
 export class Pending {
   /**
-   * Claims go last. Writers wait for the record of what they wrote, and have a turn until then: behind a
-   * thousand claims they would write nothing. A copy is claimed before anything else is said of it, so its
-   * other changes come later.
+   * Claims go last. Writers wait until their files are recorded, and hold a turn until then: behind a
+   * thousand claims they would write nothing. The claim of a copy is added before its other changes, which
+   * come later.
    */
   claims: Extract<Entry, { readonly kind: 'claims' }>[] = [];
-  /** The other changes in the order of the calls, so that no change of a copy comes before an earlier one. */
+  /** The other changes in call order, so that changes of a copy stay in order. */
   others: Entry[] = [];
   quota: number | undefined;
   seen: number | undefined;
   isDue = false;
-  /** Whether somebody waits for it. */
+  /** Whether a caller waits for the transaction. */
   isUrgent = false;
-  /** Pages that it may change. */
+  /** Pages that the transaction may change. */
   pages = 0;
-  /** Called when the transaction has ended, whatever its outcome. */
+  /** Called once the transaction has ended, with any outcome. */
   readonly told: (() => void)[] = [];
 
   get entries(): readonly Entry[] {
@@ -45,7 +45,7 @@ export class Pending {
     this.pages += pagesOf(entry);
   }
 
-  /** Moves the entries that are too many for this transaction to another one. */
+  /** Moves the entries that exceed this transaction to another one. */
   split(mostPages: number): Pending {
     const rest = new Pending();
     let [count, pages] = [0, 0];
@@ -67,20 +67,20 @@ export class Pending {
 }
 
 /**
- * Pages that a change may change: those of the copy's row in the table and in the index of unfinished rows,
- * which rows seldom share where keys are read in a random order; and those that splitting them takes from
- * time to time. Checksums of large copies have pages of their own.
+ * Pages that a change may touch: those of the copy's row in the table and in the index of unfinished rows,
+ * which rows seldom share if keys are read in random order; and those of occasional page splits. Checksums of
+ * large copies have pages of their own.
  */
 const PAGES_A_ROW = 4;
-/** A copy in a segment changes only the table, and comes with others in the order of their keys. */
+/** A copy in a segment changes only the table, and comes with others in key order. */
 const PAGES_A_PACKED_ROW = 2;
 /**
- * Characters of a key that count as one more page. Long keys fill pages sooner, so that these split more
- * often and lie deeper.
+ * Characters of a key that count as one more page. Long keys fill pages sooner, so pages split more often and
+ * lie deeper.
  */
 const KEY_CHARS_A_PAGE = 128;
 
-/** A file that comes or goes may change the page of its directory. */
+/** Adding or removing a file may change the page of its directory. */
 const OF_FILES: readonly Change['kind'][] = ['claims', 'gone'];
 
 function pagesOf({ kind, row }: Entry): number {

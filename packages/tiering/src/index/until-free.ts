@@ -5,21 +5,21 @@ import { heldError } from '../tier/errors.js';
 /** Milliseconds for which a start waits for an index that another process holds. */
 const PATIENCE_MS = 2000;
 /**
- * Milliseconds for which it waits for an answer. Longer, because on a busy machine an index takes seconds to
- * answer for the first time: its thread has to begin.
+ * Milliseconds for which a start waits for an answer. Longer, because the first answer of an index takes
+ * seconds on a busy machine: its thread has to start.
  */
 const ANSWER_MS = 10_000;
 const PAUSE_MS = 10;
 
-/** The reason for which a wait ends. */
+/** Ends the timer of a wait. */
 const ENDED = new Error('the index has answered');
 
-/** Makes a call of an index, for as long as a start may take. */
+/** Makes a call of an index, with the patience of a start. */
 export type Patiently = <T>(call: () => Promise<T>) => Promise<T>;
 
 /**
- * Repeats a call while another process keeps this one from it. An abort ends the wait at once; the call goes
- * on until its client ends.
+ * Repeats a call while another process blocks it. An abort ends the wait at once; the call continues until
+ * its client ends.
  * @throws The error of the last call, or TieredError `TIERED_UNAVAILABLE` if there was no answer in time.
  */
 export async function untilFree<T>(
@@ -48,7 +48,7 @@ export async function untilFree<T>(
   }
 }
 
-/** @throws What it is of no use to try again for. */
+/** @throws Errors that are not worth a retry. */
 async function attempt<T>(
   call: () => Promise<T>,
 ): Promise<{ readonly result: T } | { readonly error: Error }> {

@@ -7,26 +7,23 @@ import { Lease } from './lease.js';
 import { logRoomOf, transactionPagesOf } from '../../index/open-index.js';
 import { lowered } from '../own-quota.js';
 
-/** Directories of a tier without copies: its own, the private one and two in that one. */
+/** Directories of a tier without copies: its own, the private one, and two inside the private one. */
 export const OWN_DIRECTORIES = 4;
 
-/** Bytes that directories take on a tier: those that copies need, and its own. */
+/** Bytes that directories take on a tier: the given number that copies need, and its own. */
 export function directoryBytesOf({ blockBytes, isOnTier }: IndexHome, directories: number): number {
   return blockBytes === 1 ? 0 : (directories + (isOnTier ? OWN_DIRECTORIES : 0)) * blockBytes;
 }
 
 /** Events that accounts report to their store. */
 export interface AccountsEvents {
-  /** Other members took this process for dead. */
+  /** Called if other members took this process for dead. */
   readonly onLost: () => void;
-  /** These segments are empty, and this process is to delete them. */
+  /** Called with empty segments that this process must delete. */
   readonly onEmptied: (segments: readonly CopyRef[]) => void;
 }
 
-/**
- * Counts the bytes of a tier's storage: the sums of its index as they were last seen, and this process's
- * lease.
- */
+/** Counts the bytes of a tier's storage: the last seen totals of its index, and this process's lease. */
 export class Accounts implements Leases {
   readonly lease: Lease;
   readonly mostPages: number;
@@ -47,7 +44,7 @@ export class Accounts implements Leases {
     this.lease = new Lease(this.#quota, home.blockBytes);
   }
 
-  /** The sums as they were last seen. */
+  /** The last seen totals. */
   get state(): IndexState {
     return this.#state;
   }
@@ -74,19 +71,19 @@ export class Accounts implements Leases {
     return this.lease.largest(this.unleased);
   }
 
-  /** With what the log may grow to: once the quota is met, members go on writing to the index. */
+  /** Includes the growth of the log: members continue to write to the index once the quota is met. */
   get excessBytes(): number {
     return Math.max(0, this.#takenBytes - this.quotaBytes);
   }
 
-  /** Bytes that nobody has leased; negative if more is leased than there is. */
+  /** Bytes that no member has leased; negative if more is leased than there is. */
   get unleased(): number {
     return this.quotaBytes - this.#takenBytes - this.#state.leased - this.lease.hold;
   }
 
   /**
-   * See `TierStore.shrink`. Returns the bytes that this process lets the tier hold from now on: no more than
-   * there is room for, so that what is on its way leaves the index its own.
+   * See `TierStore.shrink`. Returns the new quota of this process for the tier: no more than there is room
+   * for, so that copies in flight leave the index its own room.
    */
   shrink(held: number, lost: number): number {
     const atFirst = this.#tier.quotaBytes;
@@ -96,7 +93,7 @@ export class Accounts implements Leases {
     return this.#quota;
   }
 
-  /** Takes over the sums of the index as they are now. */
+  /** Takes over the current totals of the index. */
   learn(state: IndexState): void {
     this.#state = this.#counted(state);
     this.#wasShared ||= state.members > 1;
@@ -106,7 +103,8 @@ export class Accounts implements Leases {
   terms(): ReturnType<Leases['terms']> {
     const terms = this.lease.terms(Math.max(this.#state.wanted, -this.unleased));
     const [ofNone, ofOne] = [directoryBytesOf(this.#home, 0), directoryBytesOf(this.#home, 1)];
-    // Its own files, and directories without copies, are to the index among the bytes that nobody may lease.
+    // To the index, its own files and directories without copies are among the bytes that no member may
+    // lease.
     return { ...terms, hold: terms.hold + this.#indexBytes + ofNone, directoryBytes: ofOne - ofNone };
   }
 
@@ -125,18 +123,18 @@ export class Accounts implements Leases {
     for (const claim of claims) this.lease.recorded(this.#taken(claim), false);
   }
 
-  /** Bytes of copies, claims and directories, and those of the index. */
+  /** Bytes of copies, claims, directories and the index. */
   get #takenBytes(): number {
     const { occupied, directories } = this.#state;
     return occupied + directoryBytesOf(this.#home, directories) + this.#indexBytes;
   }
 
-  /** Bytes that were taken of the lease for a claim. */
+  /** Bytes that were taken from the lease for a claim. */
   #taken({ key, occupied }: ClaimRow): number {
     return occupied + this.lease.directories(key);
   }
 
-  /** Bytes of the index, including those that its log may grow to. */
+  /** Bytes of the index, including the possible growth of its log. */
   get #indexBytes(): number {
     const { fileBytes, logBytes, largestQuota } = this.#state;
     if (!this.#home.isOnTier) return 0;
@@ -145,7 +143,7 @@ export class Accounts implements Leases {
     return fileBytes + Math.max(0, logRoom - logBytes);
   }
 
-  /** The sums, without the index's own files if those are not on the tier. */
+  /** The totals, without the index's own files if they are not on the tier. */
   #counted(state: IndexState): IndexState {
     return this.#home.isOnTier ? state : { ...state, fileBytes: 0 };
   }

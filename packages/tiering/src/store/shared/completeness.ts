@@ -8,15 +8,15 @@ import type { IndexClient } from '../../index/index-client.js';
 type Sweep = (signal: AbortSignal | undefined, patiently: Patiently) => Promise<void>;
 
 /**
- * Whether everything on a tier's storage is in its index. A listing makes it so. The listing may fail; then
- * the next caller that needs it tries again.
+ * Whether everything on a tier's storage is in its index. A listing makes it so. If the listing fails, the
+ * next caller that needs it retries.
  */
 export class Completeness {
   readonly #sweep: Sweep;
   #isReached: boolean;
 
   /**
-   * @param isReached Whether that is known to be so without a listing.
+   * @param isReached Whether the index is known to be complete without a listing.
    * @param sweep Lists the storage.
    */
   constructor(isReached: boolean, sweep: Sweep) {
@@ -39,20 +39,20 @@ export class Completeness {
   }
 }
 
-/** What completing an index needs. */
+/** Dependencies of `completeIndex`. */
 export interface CompletingParts {
   readonly client: IndexClient;
   readonly patiently: Patiently;
   readonly tier: Tier;
   readonly home: IndexHome;
-  /** When the machine was started, and the index in which that was recorded. */
+  /** The boot of the machine, and the index in which it was recorded. */
   readonly boot: string;
 }
 
 /**
- * Makes sure that everything on the storage is in the index. That is uncertain if the index is new, or if the
- * machine was started since, because a power cut may have come between. Costs a listing. Until it has ended
- * nothing is placed, because unknown files and directories fill the tier too.
+ * Makes sure that everything on the storage is in the index. This is uncertain if the index is new, or if the
+ * machine was booted since, possibly after a power cut. Costs a listing. Nothing is placed before it has
+ * ended, because unknown files and directories fill the tier too.
  */
 export async function completeIndex(
   { client, patiently, tier, home, boot }: CompletingParts,
@@ -64,8 +64,8 @@ export async function completeIndex(
 }
 
 /**
- * Deletes what is on a tier and not in its index: a power cut may have lost changes of the index. Costs a
- * listing; while it runs, memory of 8 bytes a copy.
+ * Deletes files that are on a tier but not in its index: a power cut may have lost changes of the index.
+ * Costs a listing and, while it runs, 8 bytes of memory per copy.
  */
 async function deleteUnknown(
   index: IndexClient,
@@ -76,8 +76,8 @@ async function deleteUnknown(
   for await (const page of driver.list({ signal })) {
     const names = page.map(({ key }) => key).filter((name) => !includes(tags, tagOf(name)));
     if (names.length === 0) continue;
-    // Another process may have placed something since the tags were read: a name is in the index before it is
-    // on the storage.
+    // Another process may have placed a copy since the tags were read. A name is in the index before it is on
+    // the storage.
     const asked = names.map(tagOf).filter((tag) => tag !== undefined);
     const unknown = new Set(await index.call('unknown', { tags: asked }));
     for (const name of names) {
@@ -87,7 +87,7 @@ async function deleteUnknown(
   }
 }
 
-/** Whether sorted numbers include this one. */
+/** Whether sorted numbers include the wanted one. */
 function includes(sorted: Float64Array, wanted: number | undefined): boolean {
   if (wanted === undefined) return false;
   let [from, to] = [0, sorted.length];

@@ -15,7 +15,7 @@ import type {
   TierStore,
 } from '../../tier/tier-store.js';
 
-/** What claims of files need from their store. */
+/** Dependencies of `FileClaims`. */
 export interface FileClaimsParts {
   readonly store: TierStore;
   readonly writer: IndexWriter;
@@ -24,13 +24,13 @@ export interface FileClaimsParts {
   /** The dataset whose objects are placed, and its number in the index. */
   readonly dataset: string;
   readonly datasetNumber: number;
-  /** Takes room of the lease. If it is not there, returns what `TierStore.claim` returns. */
+  /** Takes room from the lease. If there is too little, returns the same as `TierStore.claim`. */
   readonly take: (bytes: number) => true | 'later' | undefined;
-  /** Deletes a file that nobody is told of, and records that. */
+  /** Deletes a file that is not in service, and records that. */
   readonly deleteFile: (name: string, ref: CopyRef) => Promise<void>;
 }
 
-/** Claims of copies that get a file of their own. */
+/** Makes claims for copies that get a file of their own. */
 export class FileClaims {
   readonly #parts: FileClaimsParts;
 
@@ -46,7 +46,7 @@ export class FileClaims {
     const isTaken = take(occupied + lease.directories(key));
     if (isTaken !== true) return isTaken;
     const row = { key, dataset, tag, version, size, bytes, occupied };
-    // Until the claim is recorded, what is written of the copy fills the disk, and its file is open. That is
+    // Until the claim is recorded, the written part of the copy fills the disk, and its file is open. That is
     // worth a transaction.
     const isRecorded = writer.claim(row);
     if (bytes > chunkBytes) writer.write();
@@ -56,7 +56,7 @@ export class FileClaims {
   }
 }
 
-/** A copy on its way to a file of its own. */
+/** A copy in flight to a file of its own. */
 class FileClaim implements Claim {
   readonly name: string;
   readonly #parts: FileClaimsParts;
@@ -101,10 +101,10 @@ class FileClaim implements Claim {
   async release(): Promise<void> {
     const { store, deleteFile } = this.#parts;
     if (!(await this.#isRecorded.catch(() => false))) return;
-    // Also if others took this process for dead: nobody else would find what it published after they
-    // cleared up.
+    // Also if others took this process for dead: no one else would find a copy that it published after they
+    // cleaned up.
     if (!(await store.isCurrent())) await this.#driver.delete(this.name, {});
-    // If this fails, the caller tries again.
+    // If this fails, the caller retries.
     else await deleteFile(this.name, this.#row);
   }
 
@@ -119,10 +119,10 @@ class FileClaim implements Claim {
     if (!store.current) throw notCurrentError(store.tier);
     return turn(async () => {
       await move();
-      // In the same turn: if the storage is full, everything that is there and not recorded is lost.
+      // In the same turn: if the storage is full, all unrecorded files are lost.
       const copy = await this.#placed(content);
-      // An index that was begun meanwhile may have been completed before the file was there. The record looks
-      // which index is there. The caller that gets this error removes the file.
+      // A new index may have been completed meanwhile, before the file was there. Recording checks which
+      // index is there. The caller that gets this error removes the file.
       if (!store.current) throw notCurrentError(store.tier);
       return copy;
     });

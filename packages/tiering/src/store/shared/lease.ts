@@ -1,35 +1,37 @@
 /**
- * Bytes that are leased at once beyond what is needed: a 16th of the quota, so that others find some, but at
+ * Bytes that are leased at once beyond the need: a 16th of the quota, so that others get some too, but at
  * most this many.
  */
 const SHARE = 16;
 const LARGEST_BLOCK = 256 * 1024 * 1024;
 /**
- * Never leased: directories and the index itself grow with each copy, by an amount that is not known in
- * advance.
+ * The part of the quota that is never leased: directories and the index grow with each copy, by an amount
+ * that is not known in advance.
  */
 const HOLD_SHARE = 64;
 const LARGEST_HOLD = 32 * 1024 * 1024;
-/** Directories that have to be made for a copy; most need no more. */
+/** Directories that must be created for a copy. Most copies need no more. */
 const USUAL_DEPTH = 4;
 
 /** Bytes of a tier that this process may claim without asking. */
 export class Lease {
-  /** Bytes of the quota that nobody may lease. */
+  /** Bytes of the quota that no member may lease. */
   readonly hold: number;
   readonly #blockBytes: number;
   readonly #share: number;
   /** Bytes that are leased, according to the index. */
   #leased = 0;
-  /** Leased bytes that are claimed here and not yet recorded. */
+  /** Leased bytes that this process has claimed and not yet recorded. */
   #reserved = 0;
-  /** Bytes of claims that were too large. Each of them is made again when the next transaction has ended. */
+  /**
+   * Bytes of claims that exceeded the lease. Each of them is repeated once the next transaction has ended.
+   */
   #wanted = 0;
-  /** Bytes that a transaction under way offers to others. */
+  /** Bytes that a transaction in progress offers to others. */
   #offered = 0;
   /**
-   * Whether nothing was claimed between the last two looks, nor since; and whether nothing was claimed since
-   * the last one.
+   * Whether nothing was claimed since the look before the last one; and whether nothing was claimed since the
+   * last one.
    */
   #isIdle = false;
   #isQuiet = false;
@@ -44,12 +46,12 @@ export class Lease {
     this.#share = Math.min(LARGEST_BLOCK, Math.floor(quota / SHARE));
   }
 
-  /** Bytes that are claimed and not yet recorded. */
+  /** Claimed bytes that are not yet recorded. */
   get reserved(): number {
     return this.#reserved;
   }
 
-  /** Whether more should be asked for before it is needed. */
+  /** Whether more should be requested ahead of the need. */
   get isLow(): boolean {
     return this.#free < this.#share / 2;
   }
@@ -64,14 +66,13 @@ export class Lease {
     return Math.ceil(bytes / this.#blockBytes) * this.#blockBytes;
   }
 
-  /** Bytes that the directories above the file of a copy take, if all have to be made. */
+  /** Bytes that the directories above the file of a copy take, if all must be created. */
   directories(key: string): number {
     return this.#blockBytes === 1 ? 0 : (key.split('/').length - 1) * this.#blockBytes;
   }
 
   /**
-   * Bytes of the largest copy that has room in the lease and in what is not leased, under a name of usual
-   * depth.
+   * Bytes of the largest copy that fits into the lease and the unleased bytes, under a name of usual depth.
    * @param unleased Negative if more is leased than there is.
    */
   largest(unleased: number): number {
@@ -86,14 +87,15 @@ export class Lease {
   }
 
   /**
-   * Called after a look at what others want. A member that has claimed nothing since the look before is idle.
+   * Called after a look at the needs of others. A member that has claimed nothing since the previous look is
+   * idle.
    */
   looked(): void {
     this.#isIdle = this.#isQuiet;
     this.#isQuiet = true;
   }
 
-  /** Adds bytes that the next transaction asks for, besides those that it asks for already. */
+  /** Adds to the bytes that the next transaction requests. */
   want(occupied: number): void {
     this.#wanted += occupied;
   }
@@ -106,13 +108,13 @@ export class Lease {
     return true;
   }
 
-  /** Gives back bytes that were taken and are not needed. */
+  /** Gives back taken bytes that are not needed. */
   giveBack(occupied: number): void {
     this.#reserved -= occupied;
   }
 
   /**
-   * A claim was recorded, with its directories, and its bytes do not belong to the lease any more; or it was
+   * Called once a claim was recorded, with its directories, and its bytes left the lease; or once it was
    * refused.
    */
   recorded(occupied: number, isGranted: boolean): void {
@@ -121,14 +123,13 @@ export class Lease {
   }
 
   /**
-   * What the next transaction asks for and gives back.
-   * @param others Bytes that others would like to have, or that are leased and not there.
+   * The bytes that the next transaction requests and gives back.
+   * @param others Bytes that others would like to have, or that are leased and do not exist.
    */
   terms(others: number): { wants: number; spare: number; hold: number } {
     const needed = Math.max(this.#wanted, this.isLow ? this.#share : 0);
     const wants = others > 0 && this.#wanted === 0 ? 0 : Math.max(0, needed - this.#free);
-    // Half of it, so that two members that both need some do not send it to and fro. An idle member needs
-    // none.
+    // Half of it, so that two members in need do not pass it back and forth. An idle member needs none.
     const most = this.#isIdle ? this.#free : Math.ceil(this.#free / 2);
     const spare = others > 0 && wants === 0 ? Math.min(others, most) : 0;
     this.#offered = Math.max(0, spare);
@@ -136,12 +137,12 @@ export class Lease {
     return { wants, spare: this.#offered, hold: this.hold };
   }
 
-  /** The transaction that these terms were for has ended. */
+  /** Called once the transaction with these terms has ended. */
   ended(): void {
     this.#offered = 0;
   }
 
-  /** What is leased now. */
+  /** Sets the bytes that are leased now. */
   learn(leased: number): void {
     this.#leased = leased;
   }

@@ -4,14 +4,14 @@ import type { IndexClient } from '../../index/index-client.js';
 import type { CopyRef } from '../../tier/copy-rows.js';
 
 /**
- * How often this process tries to record that it leaves. If it cannot, others notice when they next check
- * which members run.
+ * Attempts of this process to record that it leaves. If all fail, others notice when they next check which
+ * members run.
  */
 const TRIES_TO_LEAVE = 10;
 
 /**
- * Files that this process deletes from a tier: those left by members that do not run any more, and segments
- * that are empty. Also records that this process leaves.
+ * Deletes files from a tier: those of members that do not run any more, and empty segments. Also records that
+ * this process leaves.
  */
 export class Leftovers {
   readonly #client: IndexClient;
@@ -29,8 +29,8 @@ export class Leftovers {
   }
 
   /**
-   * Takes over what members that do not run have left, and what belongs to nobody. Its files are deleted in
-   * the background; until they are, their bytes count.
+   * Takes over the unfinished copies of dead members, and those that belong to no member. Their files are
+   * deleted in the background; their bytes count until then.
    * @param patiently Repeats a call while another process writes, for as long as there is time.
    */
   async clearUp(patiently: <T>(call: () => Promise<T>) => Promise<T>): Promise<void> {
@@ -38,13 +38,13 @@ export class Leftovers {
     const dead: string[] = [];
     for (const id of await patiently(() => this.#client.call('members', undefined)))
       if (id !== home.member && !(await home.isRunning(id))) dead.push(id);
-    // First, before the bytes of their temporary files are granted to anybody else.
+    // First, before the bytes of their temporary files are granted to others.
     for (const id of dead) await home.clearUp(id);
     const unfinished = await patiently(() => this.#client.call('inherit', { member: home.member, dead }));
     this.delete(unfinished);
   }
 
-  /** Deletes files; what fails is tried again. */
+  /** Deletes files; failures are retried. */
   delete(rows: readonly CopyRef[]): void {
     for (const row of rows) {
       const deletion = this.#delete(row).finally(() => this.#underWay.delete(deletion));
@@ -52,17 +52,17 @@ export class Leftovers {
     }
   }
 
-  /** The deletions under way that `delete` was called for. */
+  /** The deletions in progress that `delete` began. */
   get underWay(): readonly Promise<void>[] {
     return [...this.#underWay];
   }
 
-  /** Resolves when no deletion is under way that `delete` was called for. */
+  /** Resolves once no deletion that `delete` began is in progress. */
   async settled(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
 
-  /** Tries again to delete what could not be deleted before. */
+  /** Retries the deletions that failed before. */
   async tryAgain(): Promise<void> {
     for (const row of [...this.#again]) await this.#delete(row);
   }

@@ -9,18 +9,18 @@ import type { Leftovers } from './leftovers.js';
 import type { SharedStoreParts } from './shared-store-parts.js';
 
 /**
- * Milliseconds between two looks at what others did: bytes that another process freed may count for this
- * long.
+ * Milliseconds between two looks at changes by others. Bytes that another process freed may still count for
+ * this long.
  */
 const LOOK_EVERY_MS = 250;
 
 /**
- * One in this many looks checks which members run. So what a killed process had may stay taken for 5 s while
- * others go on.
+ * One in this many looks checks which members run. So the bytes of a killed process may stay taken for 5 s
+ * while others continue.
  */
 const LOOKS_A_CHECK = 20;
 
-/** What looks at an index need. */
+/** Dependencies of `Looks`. */
 export interface LooksParts extends Pick<SharedStoreParts, 'tier' | 'home' | 'dataset' | 'clock' | 'events'> {
   readonly client: IndexClient;
   readonly joined: OpenedIndex['joined'];
@@ -32,22 +32,22 @@ export interface LooksParts extends Pick<SharedStoreParts, 'tier' | 'home' | 'da
   readonly closing: AbortSignal;
   /** As `TierStore.isCurrent`. */
   readonly isCurrent: () => Promise<boolean>;
-  /** Tells that the index does not belong to this process any more. Then nothing is looked at any more. */
+  /** Called if the index does not belong to this process any more. Then the looks stop. */
   readonly lose: () => void;
   readonly isLost: () => boolean;
-  /** What gathers small copies, once there is such. */
+  /** The packing, once there is one. */
   readonly packing: () => Packing | undefined;
 }
 
 /**
- * Looks at an index, at intervals, for what other members did: copies that left, room that they want, members
+ * Looks at an index periodically for changes by other members: removed copies, requests for room, and members
  * that do not run any more.
  */
 export class Looks {
   readonly #parts: LooksParts;
   #seen: number;
   #count = 0;
-  /** Whether there are changes that were not looked at yet. */
+  /** Whether there are changes that were not handled yet. */
   #isBehind = false;
   #looking: Promise<void> | undefined;
 
@@ -61,7 +61,7 @@ export class Looks {
     this.#looking = this.#keepLooking();
   }
 
-  /** Resolves when no look is under way, and none begins any more. */
+  /** Resolves once no look is in progress, and none begins any more. */
   get ended(): Promise<void> | undefined {
     return this.#looking;
   }
@@ -95,7 +95,7 @@ export class Looks {
     if (isLost()) return;
     if (seq > this.#seen) await this.#letGo(seq);
     if (wanted > 0 || accounts.unleased < 0) writer.write();
-    // A busy member gives a part now, and the rest if it is idle at its next look.
+    // A busy member gives back a part now, and the rest if it is idle at its next look.
     this.#isBehind = wanted > 0 && accounts.lease.hasSome;
   }
 
@@ -108,7 +108,7 @@ export class Looks {
       events.emit('sparse', tier.level);
   }
 
-  /** Lets go of copies that others removed, and records that: until then their bytes are taken. */
+  /** Lets go of copies that others removed, and records that. Their bytes stay taken until then. */
   async #letGo(seq: number): Promise<void> {
     const { tier, home, events, dataset, client, copies, joined, writer } = this.#parts;
     for (const row of await client.call('left', { after: this.#seen })) {

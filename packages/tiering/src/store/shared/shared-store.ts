@@ -18,25 +18,25 @@ import type { SharedStoreParts } from './shared-store-parts.js';
 import type { Candidate, Claim, Copy, RewrittenCopy, TierStore } from '../../tier/tier-store.js';
 
 /**
- * The store of a tier whose index is a database on the tier, so that the next start and other processes know
- * its copies too.
+ * The store of a tier with an index: a database on the tier, which lets the next start and other processes
+ * reuse its copies.
  *
  * **Problem.** Several processes fill one tier, and any of them may be killed or stopped at any instant. The
- * tier must never hold more than its quota. Nobody may ever serve a copy that is not whole, or keep open what
- * was deleted to make room.
+ * tier must never hold more than its quota. No process may ever serve a copy that is not whole, or keep a
+ * file open that was deleted to make room.
  *
  * **How.** Room is leased in blocks, so a claim needs no transaction. A claim is recorded while its copy is
- * being written, into a temporary file that bears the member's name. Once the claim is recorded, the copy
- * moves in, under a name that no other copy ever has. Then it is recorded as placed. So at whatever instant a
- * process ends, the index and the names of the temporary files tell everything that may be on the disk. A
- * process that opens the tier, and learns from the kernel that the other process is gone, deletes that.
+ * being written to a temporary file, whose name contains the member's name. Once the claim is recorded, the
+ * copy moves in, under a name that no other copy ever has. Then it is recorded as placed. So if a process
+ * ends at any instant, the index and the names of the temporary files account for everything that may be on
+ * the disk. A process that opens the tier, and learns from the kernel that the other process is gone, deletes
+ * the leftovers.
  *
- * A copy that is removed first leaves the index, so that nobody is told of it any more. Then its file is
- * deleted. Its bytes are given back when every other member has recorded that it has nothing of the copy
- * open.
+ * A removed copy first leaves the index, so that no process finds it any more. Then its file is deleted. Its
+ * bytes are given back once every other member has recorded that it has nothing of the copy open.
  *
- * **Who runs** is known from the home. A process that learns that it was taken for dead begins anew, and
- * forgets everything that it knew.
+ * **Liveness.** The home knows which members run. A process that learns that it was taken for dead starts
+ * over, and forgets everything that it knew.
  */
 export class SharedStore implements TierStore {
   readonly #parts: SharedStoreParts;
@@ -50,9 +50,9 @@ export class SharedStore implements TierStore {
   readonly #files: FileClaims;
   readonly #looks: Looks;
   readonly #turns: FetchTurns;
-  /** What those need that make claims. */
+  /** Dependencies of the parts that make claims. */
   readonly #own: Pick<FileClaimsParts, 'store' | 'writer' | 'lease' | 'datasetNumber'>;
-  /** Gathers small copies, where they are to be packed. */
+  /** Gathers small copies, if they are packed. */
   #packing: Packing | undefined;
   #asked: Promise<void> | undefined;
   #isLost = false;
@@ -111,9 +111,9 @@ export class SharedStore implements TierStore {
   }
 
   /**
-   * Joins the members of the tier, and clears up after those that died. Waits two seconds at most for
-   * whoever holds the index. An abort ends the wait at once.
-   * @throws TieredError for an index that cannot be used now, or at all.
+   * Joins the members of the tier, and cleans up after dead ones. Waits at most two seconds for a process
+   * that holds the index. An abort ends the wait at once.
+   * @throws TieredError if the index cannot be used now, or at all.
    */
   static async open(parts: SharedStoreParts, signal: AbortSignal | undefined): Promise<SharedStore> {
     const { home, tier, clock } = parts;
@@ -127,7 +127,7 @@ export class SharedStore implements TierStore {
       return store;
     } catch (error) {
       if (store !== undefined) await store.#abandon();
-      // Others would take what was begun here for work of a running member.
+      // Otherwise others would take this unfinished start for work of a running member.
       await home.close();
       throw error;
     }
@@ -142,15 +142,15 @@ export class SharedStore implements TierStore {
   }
 
   /**
-   * Resolves when what was to be written is.
-   * @throws TieredError `TIERED_UNAVAILABLE` while others hold that up.
+   * Resolves once all pending changes are written.
+   * @throws TieredError `TIERED_UNAVAILABLE` while others block that.
    */
   async #written(): Promise<void> {
     await Promise.race([this.#writer.settled(), this.#writer.heldUp()]);
     if (this.#writer.isHeldUp) throw heldError(this.tier);
   }
 
-  /** Ends what could not be begun. */
+  /** Cleans up after a failed start. */
   async #abandon(): Promise<void> {
     this.#closing.abort(notCurrentError(this.tier));
     // Calls under way fail, so that nothing waits for the index any more.
@@ -172,7 +172,7 @@ export class SharedStore implements TierStore {
   }
 
   get claimedBytes(): number {
-    // Bytes that others now claim, or that could not be deleted, are not held here any more.
+    // Once closing, bytes that others now claim, or that could not be deleted, are not held here any more.
     return this.#closing.signal.aborted ? 0 : this.#accounts.claimedBytes;
   }
 
@@ -202,7 +202,7 @@ export class SharedStore implements TierStore {
   }
 
   async isCurrent(): Promise<boolean> {
-    // Fails only once the client has ended. Then nothing else can be done with the index either.
+    // The call fails only once the client has ended. Then nothing else can be done with the index either.
     if (!this.current) return false;
     const found = await this.#client.call('inode', undefined).catch(() => this.#inode);
     if (found !== this.#inode) this.#lose();
@@ -210,7 +210,7 @@ export class SharedStore implements TierStore {
   }
 
   get mayHoldMore(): boolean {
-    // A look would hang as well, behind a writer that hangs.
+    // Behind a hanging writer, a lookup would hang as well.
     return !this.#writer.isHeldUp && (!this.#isSwept || this.#accounts.wasShared);
   }
 
@@ -220,8 +220,8 @@ export class SharedStore implements TierStore {
   }
 
   /**
-   * As `claim`, for a copy that is gathered with others. Undefined if the copy gets a file of its own, or
-   * there is no room for it.
+   * As `claim`, for a copy that is gathered with others. Undefined if the copy gets a file of its own, or has
+   * no room.
    */
   #claimPacked(object: Candidate, bytes: number): Claim | 'later' | undefined {
     const packing = this.#packed();
@@ -251,7 +251,7 @@ export class SharedStore implements TierStore {
     return isTaken === true ? packing.rewrite(copies, room) : undefined;
   }
 
-  /** Takes bytes of the lease. If they are not there, returns what `claim` returns. */
+  /** Takes bytes from the lease. If there are too few, returns the same as `claim`. */
   #take(bytes: number): true | 'later' | undefined {
     const { lease, unleased } = this.#accounts;
     if (lease.take(bytes, unleased)) {
@@ -259,7 +259,7 @@ export class SharedStore implements TierStore {
       return true;
     }
     if (!lease.hasRoom(bytes, unleased)) return undefined;
-    // While nothing can be asked for, claims are made again and again, and would add up.
+    // While no request is possible, claims are repeated and would add up.
     if (!this.#writer.isHeldUp) lease.want(bytes);
     this.#ask();
     return 'later';
@@ -291,10 +291,10 @@ export class SharedStore implements TierStore {
 
   async remove({ name, row }: Copy): Promise<void> {
     // Under another index the name is unknown, and the member that began that index deletes unknown files. If
-    // that is not known yet, nobody else's file is deleted: no name is used twice.
+    // the change is not known yet, no other process's file is deleted, because no name is used twice.
     if (row === undefined || !this.current) return;
     if (isPacked(row.tag)) {
-      // A packed copy has no file that would have to be deleted between the two.
+      // A packed copy has no file to delete between the two.
       await Promise.all([this.#writer.leaving(row), this.#writer.gone(row)]);
       // In case the copy was the last one of its segment.
       await this.#leftovers.settled();
@@ -313,11 +313,11 @@ export class SharedStore implements TierStore {
   }
 
   async #close(): Promise<void> {
-    // Written copies are recorded, unless the index is known to be another one by now.
+    // Records written copies, unless the index is known to be another one by now.
     if (this.current) await this.#packing?.close();
     this.#closing.abort(notCurrentError(this.tier));
     await this.#packing?.close();
-    // A look that has begun uses the storage, which is about to be closed.
+    // A look in progress uses the storage, which is about to be closed.
     await this.#looks.ended;
     await this.#leftovers.settled();
     await this.#writer.settled();
@@ -345,8 +345,8 @@ export class SharedStore implements TierStore {
   }
 
   /**
-   * When the machine was started, and the file in which that was recorded. An index that was brought from
-   * elsewhere knows nothing of what is here.
+   * The boot of the machine, and the file in which it was recorded. An index copied from elsewhere says
+   * nothing about this storage.
    */
   get #boot(): string {
     const { boot } = this.#parts.home;
@@ -354,7 +354,7 @@ export class SharedStore implements TierStore {
   }
 
   /**
-   * Asks for room. Nobody should wait for that while another process, possibly a stopped one, holds the
+   * Requests room. No caller should wait for it while another process, possibly a stopped one, holds the
    * index.
    */
   #ask(): void {
@@ -366,19 +366,19 @@ export class SharedStore implements TierStore {
     });
   }
 
-  /** Others took this process for dead, or somebody put another index there. */
+  /** Called if others took this process for dead, or the index was replaced. */
   #lose(): void {
     if (this.#isLost || this.#closing.signal.aborted) return;
     this.#isLost = true;
     this.#parts.events.emit('lost', this.tier.level);
   }
 
-  /** Deletes the file of a copy that nobody is told of any more, and records that. */
+  /** Deletes the file of a copy that is out of service, and records that. */
   async #deleteFile(name: string, ref: CopyRef): Promise<void> {
     // A packed copy has no file. It is part of its segment, which is deleted with its last copy.
     if (!isPacked(ref.tag)) {
       await this.tier.driver.delete(name, {});
-      // While a reader has the file open, it still fills the tier.
+      // The file still fills the tier while a reader has it open.
       await this.#parts.home.forget(name);
     }
     await this.#writer.gone(ref);

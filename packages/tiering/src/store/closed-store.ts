@@ -1,7 +1,7 @@
 import type { Tier } from '@tiered/core';
 import type { Copy, TierStore } from '../tier/tier-store.js';
 
-/** The store of a tier that cannot be used at the moment: nothing is on it, and nothing has room. */
+/** The store of a tier that cannot be used at the moment. It holds nothing, and has no room. */
 export class ClosedStore implements TierStore {
   readonly tier: Tier;
   readonly asked = undefined;
@@ -14,7 +14,7 @@ export class ClosedStore implements TierStore {
 
   readonly until: 'reopened' | 'for good';
 
-  /** @param until Whether the tier is to be tried again. */
+  /** @param until Whether the tier will be opened again. */
   constructor(tier: Tier, until: 'reopened' | 'for good' = 'reopened') {
     this.tier = tier;
     this.until = until;

@@ -9,21 +9,22 @@ import { SharedStore } from './shared/shared-store.js';
 import type { TierEvents } from '../tier/tier-events.js';
 import type { TierStore } from '../tier/tier-store.js';
 
-/** What stores of all tiers are opened with. */
+/** Dependencies of the stores of all tiers. */
 export interface StoreParts {
   readonly host: PlacementHost;
   readonly checksum: Checksum;
   /** Aborts when everything is about to end. */
   readonly closing: AbortSignal;
   readonly events: TierEvents;
-  /** Whether copies that are gathered must be written at once. */
+  /** Whether gathered copies must be written at once. */
   readonly urgency: FlushUrgency;
 }
 
 /**
- * Opens the store of a tier: with an index where its driver has a home for one; as a bucket where others can
- * reach the storage; else as this process's own, which begins empty.
- * @throws TieredError `TIERED_DIRECTORY_NOT_OURS` for storage that holds anything that is not a tier's.
+ * Opens the store of a tier: with an index if its driver has a home for one, as a bucket if other processes
+ * can reach the storage, else as a private store that starts empty.
+ * @throws TieredError `TIERED_DIRECTORY_NOT_OURS` if the storage holds anything that does not belong to a
+ * tier.
  */
 export async function openStore(
   tier: Tier,
@@ -50,7 +51,7 @@ export async function openStore(
 }
 
 /**
- * As `openStore`, but a tier that does not work at the moment is skipped, with a fault. Its store is empty
+ * As `openStore`, but skips a tier that does not work at the moment, and reports a fault. Its store is empty
  * until the tier is opened again.
  */
 export async function openAtStart(
@@ -68,7 +69,7 @@ export async function openAtStart(
   }
 }
 
-/** Deletes what an earlier hierarchy of this process left in memory that nobody else uses. */
+/** Deletes the leftovers of an earlier hierarchy of this process from private memory. */
 async function empty({ driver }: Tier, signal: AbortSignal | undefined): Promise<void> {
   for await (const page of driver.list({ signal }))
     for (const { key } of page) await driver.delete(key, { signal });

@@ -1,6 +1,4 @@
-/**
- * The quota of a tier, the bytes of its copies and its claims, in bytes, where one process counts them alone.
- */
+/** The quota, copies and claims of a tier in bytes, counted by one process alone. */
 export class OwnQuota {
   readonly #atFirst: number;
   /** Bytes that the tier may hold. */
@@ -14,7 +12,7 @@ export class OwnQuota {
     this.bytes = bytes;
   }
 
-  /** Bytes that belong to copies on their way. */
+  /** Bytes that belong to copies in flight. */
   get claimed(): number {
     return this.#claimed;
   }
@@ -33,7 +31,7 @@ export class OwnQuota {
     return once(() => (this.#claimed -= bytes));
   }
 
-  /** Drops all claims: nobody waits for them any more. */
+  /** Drops all claims, which no caller waits for any more. */
   forgetClaims(): void {
     this.#claimed = 0;
   }
@@ -45,8 +43,9 @@ export class OwnQuota {
 }
 
 /**
- * The quota of a tier whose storage was full before its quota was: the first time what was held, then less by
- * what was lost each time. Present copies always have room, however often others met the end of the storage.
+ * The quota of a tier whose storage was full before its quota was reached: the held bytes the first time,
+ * then lower by the lost bytes each time. Present copies always have room, no matter how often others hit the
+ * end of the storage.
  */
 export function lowered(quota: {
   readonly from: number;
@@ -60,7 +59,7 @@ export function lowered(quota: {
   return Math.min(before, Math.max(used, before - lost));
 }
 
-/** Does something at the first call, and nothing at any other. */
+/** Returns a function that does the work on its first call only. */
 function once(work: () => void): () => void {
   let isDone = false;
   return () => {

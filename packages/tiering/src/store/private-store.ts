@@ -4,7 +4,7 @@ import { copyName, newTag } from '@tiered/core/internal';
 import { OwnQuota } from './own-quota.js';
 import type { Candidate, Claim, Copy, CopyContent, PublishOptions, TierStore } from '../tier/tier-store.js';
 
-/** Bytes of a private tier that belong to a copy on its way. */
+/** Bytes of a private tier that belong to a copy in flight. */
 class PrivateClaim implements Claim {
   readonly store: PrivateStore;
   readonly #copy: Omit<Copy, 'content'>;
@@ -72,9 +72,9 @@ export class PrivateStore implements TierStore {
   readonly current = true;
   readonly mayHoldMore = false;
   readonly #dataset: string;
-  /** Copies by key; mostly one for each. */
+  /** Copies by key, usually one each. */
   readonly #copies = new Map<string, Copy[]>();
-  /** Names with bytes under them, or that are about to have some. */
+  /** Names that have bytes, or are about to. */
   readonly #names = new Set<string>();
   readonly #quota: OwnQuota;
 
@@ -114,7 +114,7 @@ export class PrivateStore implements TierStore {
 
   claim({ key, version }: Candidate, bytes: number): Claim | undefined {
     if (bytes > this.freeBytes) return undefined;
-    // The key itself where possible, because then nobody has to keep the name.
+    // The key itself if possible, because then the name need not be kept.
     const tag = this.#names.has(key) ? newTag() : undefined;
     const name = tag === undefined ? key : copyName(key, tag);
     this.#names.add(name);
@@ -122,14 +122,14 @@ export class PrivateStore implements TierStore {
     return new PrivateClaim(this, { key, version, dataset: this.#dataset, name, tag, bytes }, end);
   }
 
-  /** Enters a copy that was claimed, and is there now. */
+  /** Adds a claimed copy that is there now. */
   placed(copy: Copy): void {
     this.#quota.used += copy.bytes;
     const others = this.#copies.get(copy.key);
     this.#copies.set(copy.key, others === undefined ? [copy] : [...others, copy]);
   }
 
-  /** The name of a copy that did not come is free again. */
+  /** Frees the name of a copy that was not placed. */
   unnamed(name: string): void {
     this.#names.delete(name);
   }
@@ -143,10 +143,10 @@ export class PrivateStore implements TierStore {
   }
 
   async remove(copy: Copy): Promise<void> {
-    // A name serves again: another copy may have it by now.
+    // Names are reused: another copy may have this one by now.
     if (!this.#holds(copy)) return;
     await this.tier.driver.delete(copy.name, {});
-    // Other copies that came and went meanwhile, possibly this one too, are in the books already.
+    // Changes by other calls meanwhile, possibly to this copy too, are already accounted for.
     if (!this.#holds(copy)) return;
     const { key, name, bytes } = copy;
     this.#quota.used -= bytes;
@@ -173,7 +173,7 @@ export class PrivateStore implements TierStore {
   }
 
   async close(): Promise<void> {
-    // Copies that could not be deleted are deleted when the tier is opened again.
+    // Copies that could not be deleted are deleted when the tier is next opened.
     this.#quota.forgetClaims();
   }
 }

@@ -8,15 +8,15 @@ import type { TierEvents } from '../../tier/tier-events.js';
 import type { Candidate, Claim, Copy, CopyContent, TierStore } from '../../tier/tier-store.js';
 
 /**
- * Milliseconds for which a look at the marker counts. Another owner is found within this time, at a request
- * each.
+ * Milliseconds for which a check of the marker is valid. Another owner is noticed within this time, at one
+ * request per check.
  */
 const OWNED_FOR_MS = 5000;
-/** Bytes that are kept for the trailer of a copy. */
+/** Bytes that are reserved for the trailer of a copy. */
 const FOR_TRAILER = 4096;
 const TAG_BITS = 40;
 
-/** What a store needs. */
+/** Dependencies of `BucketStore`. */
 export interface BucketStoreParts {
   readonly tier: Tier;
   readonly host: PlacementHost;
@@ -25,12 +25,12 @@ export interface BucketStoreParts {
 }
 
 /**
- * The store of a tier that keeps no index: a bucket, or anything behind a prefix. One process uses it at a
- * time, see `Owner`.
+ * The store of a tier without an index: a bucket, or anything behind a prefix. One process uses it at a time,
+ * see `Owner`.
  *
- * Copies outlive the process. Each describes itself (`trailer.ts`), and its name follows from the object's
- * key and version, so a copy is found by asking for it. A listing after each start, in the background, tells
- * how much is there; until it has ended nothing is placed.
+ * Copies outlive the process. Each describes itself (`trailer.ts`), and its name is derived from the object's
+ * key and version, so a copy is found by its name. After each start, a background listing counts the bytes on
+ * the storage; nothing is placed before it has ended.
  */
 export class BucketStore implements TierStore {
   readonly asked = undefined;
@@ -38,13 +38,13 @@ export class BucketStore implements TierStore {
   readonly #owner: Owner;
   readonly #dataset: string;
   readonly #scope = new OperationScope();
-  /** Bytes under each name, by tag. Complete once the storage was listed. */
+  /** Bytes of each copy, by tag. Complete once the storage was listed. */
   readonly #sizes = new Map<number, number>();
-  /** Names of copies whose objects have changed, or are not known, by tag. */
+  /** Names of copies whose objects have changed or are unknown, by tag. */
   readonly #names = new Map<number, string>();
   /**
-   * Copies that this process deleted. A copy that was not found may have been one of them, and its name may
-   * hold another copy by now.
+   * The number of copies that this process deleted. A copy that was not found may be one of them, and its
+   * name may hold another copy by now.
    */
   #removed = 0;
   #isListed = false;
@@ -60,7 +60,7 @@ export class BucketStore implements TierStore {
     this.#ownedUntil = parts.host.clock.now() + OWNED_FOR_MS;
   }
 
-  /** @throws TieredError `TIERED_DIRECTORY_NOT_OURS` for storage that holds something else. */
+  /** @throws TieredError `TIERED_DIRECTORY_NOT_OURS` if the storage holds something else. */
   static async open(parts: BucketStoreParts, options: OperationOptions): Promise<BucketStore> {
     return new BucketStore(parts, await Owner.take(parts.tier, options));
   }
@@ -162,7 +162,7 @@ export class BucketStore implements TierStore {
     return copy === undefined ? [] : [copy];
   }
 
-  /** Copies of this dataset that match no object as it is known now. Found by listing the storage. */
+  /** Copies of this dataset that match no object at its known version. Found by listing the storage. */
   async *pages({ others = false } = {}): AsyncGenerator<readonly Copy[], void, undefined> {
     if (others) return;
     for (const [tag, size] of [...this.#sizes]) {
@@ -190,7 +190,7 @@ export class BucketStore implements TierStore {
   }
 
   /**
-   * Lists the storage; until that has ended nothing is placed. An object that does not look like a copy is
+   * Lists the storage; nothing is placed before that has ended. An object that does not look like a copy is
    * never deleted.
    */
   async beginTakingOver(signal: AbortSignal): Promise<void> {
@@ -210,11 +210,12 @@ export class BucketStore implements TierStore {
   }
 
   async endTakingOver(): Promise<void> {
-    // What is unknown is never deleted.
+    // Unknown objects are never deleted.
   }
 
   /**
-   * The tag follows from the key and the version, so names need not be kept. Another version has another tag.
+   * The tag is derived from the key and the version, so names need not be kept. Another version has another
+   * tag.
    */
   #tagOf(key: string, version: string): number {
     const { checksum, host } = this.#parts;
@@ -224,7 +225,7 @@ export class BucketStore implements TierStore {
   }
 
   /**
-   * Looks up a copy. Its content is undefined if it does not describe itself as it must. Undefined if the
+   * Looks up a copy. Its content is undefined if its description of itself is wrong. Returns undefined if the
    * copy is gone.
    */
   async #copyAt(key: string, name: string, tag: number, size: number): Promise<Copy | undefined> {
@@ -244,8 +245,8 @@ export class BucketStore implements TierStore {
     const read = () => readTrailer(driver, name, size, this.#parts.checksum);
     const removed = this.#removed;
     const described = await this.#scope.run(undefined, read).catch((error: unknown) => {
-      // Somebody else deleted the copy, or a rule of the bucket did. Its bytes are free, and its object is
-      // placed anew when it is read.
+      // Another process or a bucket rule deleted the copy. Its bytes are free, and its object is placed again
+      // when it is read.
       if (isTieredError(error, 'TIERED_NOT_FOUND') && this.#removed === removed) this.#forget(tag);
       throw error;
     });
@@ -294,7 +295,7 @@ export class BucketStore implements TierStore {
   }
 }
 
-/** In pieces, because nobody has taken the memory for one piece with both. */
+/** In pieces, because no memory was reserved for one piece with both. */
 async function* inOrder(...pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array, void, undefined> {
   yield* pieces;
 }

@@ -10,14 +10,14 @@ import { tagOf } from '@tiered/core/internal';
 
 /** The object that names the owner of the storage. */
 export const MARKER = '.tiered/owner';
-/** Most bytes of a marker. */
+/** Maximum bytes of a marker. */
 const LONGEST_MARKER = 1024;
 
 /**
- * The mark of the process that uses a storage without an index, such as a bucket: an object with an identity.
- * One process uses the storage at a time. A later one takes it over; the earlier one notices that, and lets
- * go. Names of copies are never used for other content, so if both take themselves for the owner for a
- * moment, that costs room but no byte.
+ * The marker of the process that uses a storage without an index, such as a bucket: an object with the
+ * owner's identity. One process uses the storage at a time. A later process takes it over; the earlier one
+ * notices, and lets go. Names of copies are never reused for other content, so two processes that both
+ * believe to be the owner for a moment cost room, but no data.
  */
 export class Owner {
   readonly #driver: StorageDriver;
@@ -28,9 +28,9 @@ export class Owner {
   }
 
   /**
-   * Takes possession of a storage, if it is empty or was a tier before. Deletes nothing. Copies without a
-   * marker are those of a tier too: a storage that evicts may have lost the marker.
-   * @throws TieredError `TIERED_DIRECTORY_NOT_OURS` for storage that holds something else.
+   * Takes over a storage, if it is empty or was a tier before. Deletes nothing. Copies without a marker also
+   * count as a tier: a storage that evicts may have lost the marker.
+   * @throws TieredError `TIERED_DIRECTORY_NOT_OURS` if the storage holds something else.
    */
   static async take({ driver }: Tier, options: OperationOptions): Promise<Owner> {
     const owner = new Owner(driver);
@@ -43,8 +43,8 @@ export class Owner {
   }
 
   /**
-   * Whether this process still owns the storage. Costs a request. A marker that the storage has lost, as one
-   * that evicts may, is written again, unless somebody else has just done so.
+   * Whether this process still owns the storage. Costs a request. If the storage has lost the marker, as one
+   * that evicts may, it is written again, unless another process has just done so.
    */
   async isStill(options: OperationOptions): Promise<boolean> {
     const owner = await this.#marker(options);
@@ -53,7 +53,7 @@ export class Owner {
     return (await this.#writeFirst(options)) || (await this.#marker(options)) === this.#id;
   }
 
-  /** Marks a storage that has no marker. False if somebody else has just done so. */
+  /** Marks a storage without a marker. False if another process has just done so. */
   async #writeFirst(options: OperationOptions): Promise<boolean> {
     try {
       await this.#write(options, true);
@@ -69,7 +69,7 @@ export class Owner {
     await this.#driver.write(MARKER, bytes, { size: bytes.byteLength, ifAbsent, signal });
   }
 
-  /** The owner of the storage; undefined if it has none. */
+  /** The owner of the storage; undefined if there is none. */
   async #marker({ signal }: OperationOptions): Promise<string | undefined> {
     try {
       const bytes = await this.#driver.read(MARKER, { offset: 0, length: LONGEST_MARKER, signal });
@@ -90,7 +90,7 @@ async function assertOnlyCopies(driver: StorageDriver, options: OperationOptions
   }
 }
 
-/** Refuses storage that holds what no tier wrote. */
+/** The error for storage with objects that no tier wrote. */
 export function notOurs(driver: StorageDriver, key: string): TieredError {
   return new TieredError(
     'TIERED_DIRECTORY_NOT_OURS',

@@ -2,13 +2,13 @@ import { TieredError, type StorageDriver } from '@tiered/core';
 import type { Checksum } from '@tiered/core/internal';
 import type { CopyContent, CopyIdentity } from '../../tier/tier-store.js';
 
-/** How a copy describes itself, behind its bytes. */
+/** The description of a copy in the trailer behind its bytes. */
 export interface Described extends CopyIdentity, Omit<CopyContent, 'sums'> {}
 
 const SUM_BYTES = 8;
-/** The end of the trailer: XXH64 of everything before it, and the number of those bytes. */
+/** The end of the trailer: XXH64 of everything before it, and the length of that in bytes. */
 const FOOTER_BYTES = 12;
-/** Bytes that are read first. The trailer of most copies is shorter. */
+/** Bytes that are read first. Most trailers are shorter. */
 const MOSTLY_BYTES = 1024;
 
 /** Bytes of the trailer of a copy. */
@@ -17,8 +17,8 @@ export function trailerBytes(described: Described): number {
 }
 
 /**
- * Makes the trailer of a copy, for storage that keeps no index: identity and sizes as JSON with a line end,
- * the checksum of each chunk, and a checksum of all that.
+ * Makes the trailer of a copy, for storage without an index: identity and sizes as JSON with a line end, the
+ * checksum of each chunk, and a checksum of all that.
  */
 export function trailerOf(described: Described, sums: readonly bigint[], checksum: Checksum): Uint8Array {
   const head = headOf(described);
@@ -36,8 +36,8 @@ export function trailerOf(described: Described, sums: readonly bigint[], checksu
  * Reads the trailer of a copy.
  * @param name The name of the copy.
  * @param size Bytes under that name.
- * @throws TieredError `TIERED_DATA_CORRUPT` if the trailer is not what was written. Errors of the driver are
- * thrown as they are.
+ * @throws TieredError `TIERED_DATA_CORRUPT` if the trailer is not as it was written. Errors of the driver are
+ * passed through.
  */
 export async function readTrailer(
   driver: StorageDriver,

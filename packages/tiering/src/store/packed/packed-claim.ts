@@ -4,7 +4,7 @@ import type { Candidate, Claim, Copy, CopyContent, TierStore } from '../../tier/
 import type { Lease } from '../shared/lease.js';
 import type { PackedCopy } from './segment.js';
 
-/** A copy on its way to a segment. */
+/** A copy in flight to a segment. */
 export class PackedClaim implements Claim {
   readonly store: TierStore;
   readonly bytes: number;
@@ -38,7 +38,7 @@ export class PackedClaim implements Claim {
     this.#gather = gather;
   }
 
-  /** Different from the name of any file. */
+  /** Differs from the name of any file. */
   get name(): string {
     return `%packing/${this.#number}`;
   }

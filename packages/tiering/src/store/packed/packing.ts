@@ -7,28 +7,27 @@ import { aligned, Segment, type PackedCopy, type SegmentParts } from './segment.
 import type { Candidate, Claim, Copy, RewrittenCopy } from '../../tier/tier-store.js';
 
 /**
- * Larger copies get files of their own: to make and to open such a file costs little beside its bytes. The
- * processor's time for a read of a file is 1.9 times that of a packed copy at 10 KB, 1.7 times at 64 KB, 1.3
- * times at 100 KB and 1.2 times at 200 KB.
+ * Larger copies get files of their own: creating and opening such a file costs little compared to its bytes.
+ * Reading a file takes 1.9 times the processor time of reading a packed copy at 10 KB, 1.7 times at 64 KB,
+ * 1.3 times at 100 KB and 1.2 times at 200 KB.
  */
 const LARGEST = 256 * 1024;
-/** Segments are at most this part of the quota, because a segment is evicted as a whole. */
+/** The quota divided by this bounds a segment, because a segment is evicted as a whole. */
 const SHARE = 16;
 /** Milliseconds without a new copy after which the gathered copies are written. */
 const MOMENT_MS = 200;
-/** Milliseconds between looks whether another process waits for a copy, in a tier that several share. */
+/** Milliseconds between checks for another process that waits for a copy, in a shared tier. */
 const LOOK_MS = 20;
-/** Segments that are written at the same time: while one waits for the disk, another is recorded. */
+/** Segments written concurrently: while one waits for the disk, another is recorded. */
 const WRITES = 2;
 
-/** Most bytes of a segment, unless a single copy has more. */
+/** Maximum bytes of a segment, unless a single copy has more. */
 function mostBytes(quotaBytes: number): number {
   return Math.min(SEGMENT_BYTES, Math.floor(quotaBytes / SHARE));
 }
 
 /**
- * Bytes of a packed tier that are kept for copies that are moved out of a segment, which are at most half of
- * one.
+ * Bytes of a packed tier that are reserved for copies moved out of a segment, which are at most half of it.
  */
 export function rewritingRoom(quotaBytes: number): number {
   return Math.floor(mostBytes(quotaBytes) / 2);
@@ -41,7 +40,7 @@ export function packedBytes(bytes: number): number | undefined {
 
 const ENDED = new Error('what was gathered is being written');
 
-/** What packing needs from its store. */
+/** Dependencies of `Packing`. */
 export interface PackingParts extends SegmentParts {
   readonly urgency: FlushUrgency;
   readonly turns: Pick<FetchTurns, 'isShared' | 'isWaitedFor'>;
@@ -49,44 +48,44 @@ export interface PackingParts extends SegmentParts {
   readonly closing: AbortSignal;
 }
 
-/** Copies that are to be written together. */
+/** Copies to write together. */
 interface Gathering {
   readonly copies: PackedCopy[];
   bytes: number;
-  /** Ends the waiting for more. */
+  /** Ends the wait for more copies. */
   readonly full: AbortController;
 }
 
 /**
- * Packs the small copies of a tier with the layout `packed`: gathers them in memory, and writes them
- * together, as a file that never changes.
+ * Packs the small copies of a tier with the layout `packed`: gathers them in memory, and writes them together
+ * to an immutable file.
  *
- * **Problem.** To read a file of 10 KB costs several times what its bytes cost. To make one costs even more:
- * it is created, moved in, and recorded twice. Many files also fill a disk with the ends of blocks.
+ * **Problem.** Reading a file of 10 KB costs several times as much as its bytes alone. Making one costs even
+ * more: it is created, moved in, and recorded twice. Many files also waste disk space at the ends of blocks.
  *
- * **How.** A *segment* is a file of up to 4 MiB that holds many copies. Like each copy with a file of its
- * own, it is written whole and published by rename, and never written to again. The tag of a copy says where
- * it is (`packed-tag.ts` of core), so reading it means reading a range of a file that is mostly open. The
- * gathered copies are written when a segment is full, when nothing came for a moment, and at once when
- * somebody waits for them (`FlushUrgency`; in other processes `FetchTurns`). Copies that come meanwhile go
- * into the next one.
+ * **How.** A *segment* is a file of up to 4 MiB that holds many copies. Like a copy with a file of its own,
+ * it is written whole, published by rename, and never written to again. The tag of a copy encodes its place
+ * (`packed-tag.ts` of core), so reading it means reading a range of a file that is usually open. The gathered
+ * copies are written when a segment is full, when no copy was added for a moment, and at once if a caller
+ * waits for them (`FlushUrgency`; in other processes `FetchTurns`). Copies added meanwhile go into the next
+ * segment.
  *
- * **Invariants.** The order is that of files. The segment is claimed in the index, then its file moves in,
- * then its copies are recorded, each as placed. When all are recorded, so is the segment. So a claimed
- * segment with copies has its whole file, and a process that finds one of a process that is gone keeps it. A
- * claimed segment without copies is deleted, whether its file is there or not. Records of a segment come in
- * as many transactions as the log has room for.
+ * **Invariants.** The order is the same as for files. The segment is claimed in the index, then its file
+ * moves in, then each of its copies is recorded as placed. Once all are recorded, so is the segment. So a
+ * claimed segment with copies has its whole file, and other processes keep it if its process is gone. A
+ * claimed segment without copies is deleted, whether its file is there or not. The records of a segment are
+ * split into as many transactions as the log requires.
  *
- * Each claim holds the blocks that a file of its own would take, and a segment takes no more than its copies'
- * claims; the difference is given back once the segment is claimed. A copy that is removed leaves the index
- * as others do. Its bytes are free when the last row of its segment is gone: then nobody has anything of the
- * segment open, and it is deleted as a file is. Until then the whole segment counts.
+ * Each claim holds the blocks that a file of its own would take. A segment takes no more than its copies'
+ * claims, and the difference is given back once the segment is claimed. A removed copy leaves the index like
+ * any other. Its bytes are free once the last row of its segment is gone: then no process has any of the
+ * segment open, and it is deleted like a file. Until then the whole segment counts.
  */
 export class Packing {
   readonly #parts: PackingParts;
-  /** Segments that are being written, until they have ended. */
+  /** Segments that are being written, until they are done. */
   readonly #underWay = new Set<Promise<void>>();
-  /** Segments that could not be sealed or deleted, and that no other process takes care of. */
+  /** Segments that could not be sealed or deleted, and that no other process handles. */
   readonly #again = new Set<Segment>();
   readonly #stopListening: () => void;
   readonly #full: Gathering[] = [];
@@ -118,7 +117,7 @@ export class Packing {
     return packed === undefined ? undefined : this.#parts.lease.occupied(packed);
   }
 
-  /** A claim for a copy whose room was taken from the lease. */
+  /** Makes a claim for a copy whose room was taken from the lease. */
   claim(object: Candidate, bytes: number, room: number): Claim {
     this.#claims += 1;
     return new PackedClaim(this.#parts, object, bytes, room, this.#claims, this.#gatherIn);
@@ -147,12 +146,12 @@ export class Packing {
     return Promise.allSettled(ends);
   }
 
-  /** Tries again to end segments that could not be ended. Never rejects. */
+  /** Retries to end the segments that could not be ended. Never rejects. */
   async tryAgain(): Promise<void> {
     for (const segment of [...this.#again]) await this.#end(segment);
   }
 
-  /** Begins no more writes, and waits for those that were begun. */
+  /** Begins no more writes, and waits for those in progress. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stopListening();
@@ -183,7 +182,7 @@ export class Packing {
     return gathering;
   }
 
-  /** Writes the gathered copies when no new one has come for a moment, or another process waits for one. */
+  /** Writes the gathered copies once no new one was added for a moment, or another process waits for one. */
   async #untilQuiet(gathering: Gathering): Promise<void> {
     const { clock, turns } = this.#parts;
     const { signal } = gathering.full;
@@ -202,8 +201,8 @@ export class Packing {
   }
 
   /**
-   * Writes the gathered copies at once; while something is being written, together with what comes until that
-   * has ended.
+   * Writes the gathered copies at once. While a segment is being written, they wait and go with copies added
+   * until that has ended.
    */
   #hurry(): void {
     const { urgency, closing } = this.#parts;
@@ -211,7 +210,7 @@ export class Packing {
     if (urgency.isNeeded || closing.aborted) this.#fill(this.#open);
   }
 
-  /** Closes a gathering: no more copies are added to it. */
+  /** Closes a gathering to further copies. */
   #fill(gathering: Gathering): void {
     if (this.#open !== gathering) return;
     this.#open = undefined;
@@ -248,7 +247,7 @@ export class Packing {
     await segment.end().catch(() => this.#again.add(segment));
   }
 
-  /** Refuses copies of which nothing was written. */
+  /** Rejects copies that were not written at all. */
   #refuse(copies: readonly PackedCopy[]): void {
     const { lease, store } = this.#parts;
     for (const { room, reject } of copies) {

@@ -17,25 +17,25 @@ import type { IndexWriter } from '../../index/index-writer.js';
 import type { Lease } from '../shared/lease.js';
 import type { Candidate, Copy, CopyContent, TierStore } from '../../tier/tier-store.js';
 
-/** A copy that is to be written with others. */
+/** A copy to write together with others. */
 export interface PackedCopy {
   readonly object: Candidate;
   readonly data: Uint8Array;
   readonly content: CopyContent;
-  /** The copy's tag in the segment that it was in, if it is moved. */
+  /** The copy's tag in its old segment, if it is moved. */
   readonly from?: number | undefined;
   /** Bytes of the lease that belong to the copy's claim, and to its segment once that is written. */
   readonly room: number;
   readonly resolve: (copy: Copy) => void;
   readonly reject: (error: unknown) => void;
-  /** Set when the copy is written, with its tag. */
+  /** Set with the tag when the copy is written. */
   segment?: Segment;
   tag?: number;
-  /** Whether it is unknown if the copy was recorded. */
+  /** True if it is unknown whether the copy was recorded. */
   isDoubtful?: boolean;
 }
 
-/** What a segment needs from its store. */
+/** Dependencies of `Segment`. */
 export interface SegmentParts {
   readonly store: TierStore;
   readonly home: IndexHome;
@@ -49,35 +49,35 @@ export interface SegmentParts {
 }
 
 /**
- * A smaller copy is joined with its neighbours. As a part of its own it would cost the write more than its
- * bytes cost to be copied.
+ * A smaller copy is joined with its neighbours. A separate part would cost the write more than copying the
+ * bytes.
  */
 const LEAST_PART_BYTES = 2 ** 14;
 
-/** Between two copies. */
+/** Padding between two copies. */
 const ZEROS = new Uint8Array(SEGMENT_UNIT);
 
 /** Copies that are recorded in one turn of the event loop: each takes some microseconds. */
 const RECORDS_A_TURN = 256;
 
-/** A file with many copies on its way to a tier; see `Packing`. */
+/** A file with many copies, in flight to a tier; see `Packing`. */
 export class Segment {
   readonly #parts: SegmentParts;
   readonly #copies: readonly PackedCopy[];
   readonly #row: ClaimRow;
   readonly #name: string;
-  /** Whether a copy was recorded in it. */
+  /** Whether any copy was recorded in it. */
   #holds = false;
-  /** Whether there is nothing left to do for the segment, as is so until it is claimed. */
+  /** Whether there is nothing left to do for the segment. True until it is claimed. */
   #isEnded = true;
   #ending: Promise<void> | undefined;
-  /** Resolves when it is known for each copy whether the segment holds it. */
+  /** Resolves once it is known for each copy whether the segment holds it. */
   readonly done: Promise<void>;
 
   /** Begins to write the segment. */
   constructor(parts: SegmentParts, copies: readonly PackedCopy[]) {
     this.#parts = parts;
-    // In the order of the index, so that rows that are neighbours there are changed together.
+    // In index order, so that neighbouring rows are changed together.
     this.#copies = [...copies].sort((a, b) => (a.object.key < b.object.key ? -1 : 1));
     const number = newSegment();
     this.#name = segmentName(number);
@@ -94,21 +94,21 @@ export class Segment {
     this.done = this.#write();
   }
 
-  /** Where a copy is, or is to be. */
+  /** The present or future place of a copy. */
   placeOf({ tag }: PackedCopy): { readonly file: string; readonly base: number } {
     return { file: this.#name, base: offsetInFile(tag) };
   }
 
   /**
-   * Seals the segment: nothing more comes into it. Deletes it if it holds nothing. Idempotent; to be called
-   * again if it failed. For a process that is gone, others do this.
+   * Seals the segment, so that it gets no more copies. Deletes it if it holds none. Idempotent; must be
+   * called again after a failure. For a process that is gone, others do this.
    */
   end(): Promise<void> {
     if (this.#isEnded) return Promise.resolve();
     return (this.#ending ??= this.#end().finally(() => (this.#ending = undefined)));
   }
 
-  /** Removes everything of a copy that could not be placed. To be called again if it failed. */
+  /** Removes all traces of a copy that could not be placed. Must be called again after a failure. */
   async release(copy: PackedCopy): Promise<void> {
     const { store, writer } = this.#parts;
     await this.done;
@@ -143,12 +143,11 @@ export class Segment {
     this.#isEnded = false;
     if (!(await store.isCurrent())) throw notCurrentError(store.tier);
     await store.tier.driver.write(this.#name, this.#content(), { size: this.#row.bytes });
-    // An index that was begun meanwhile may have been completed before the file was there. `end` removes the
-    // file then.
+    // A new index may have been completed meanwhile, before the file was there. Then `end` removes the file.
     if (!(await store.isCurrent())) throw notCurrentError(store.tier);
   }
 
-  /** Claims what the segment takes, and gives back what its copies have claimed beyond that. */
+  /** Claims the bytes of the segment, and gives back what its copies had claimed beyond them. */
   async #claim(): Promise<boolean> {
     const { writer, lease } = this.#parts;
     const room = this.#copies.reduce((sum, copy) => sum + copy.room, 0);
@@ -162,7 +161,7 @@ export class Segment {
     }
   }
 
-  /** The bytes of the file, in parts. */
+  /** The contents of the file, in parts. */
   #content(): Uint8Array[] {
     const content: Uint8Array[] = [];
     let at = 0;
@@ -215,8 +214,8 @@ export class Segment {
       await home.forget(this.#name);
       await writer.gone(this.#row);
     } else if (!isHeld && !this.#holds) {
-      // Others clear up what the index knows. If they did so before the file moved in, nobody else would find
-      // the file.
+      // Others clean up what the index knows. If they did so before the file moved in, no other process would
+      // find the file.
       await driver.delete(this.#name, {});
     }
     this.#isEnded = true;

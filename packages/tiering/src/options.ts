@@ -26,7 +26,7 @@ export interface PlacementHandlerOptions {
   /**
    * Memory budget in bytes for chunks in flight to tiers. Some drivers buffer an object in memory until it is
    * published (`capabilities.buffersWrites`). An object in flight to such a tier counts twice, and is not
-   * placed there if that exceeds `memory`. Memory that readers get their bytes in is extra. Default: 256 MiB,
+   * placed there if that exceeds `memory`. The memory of readers' results is not included. Default: 256 MiB,
    * a second or two of a disk's writes.
    */
   readonly memory?: ByteSize | undefined;

@@ -183,7 +183,7 @@ export class PlacementHandler implements Placement {
 
   /**
    * Deletes the served copy of an object. For callers that know better than the policy what is read next.
-   * From now on the object is read from the source, and is placed as if it never had been.
+   * From now on the object is read from the source, and is placed as if for the first time.
    *
    * Resolves to true once the tier has its room back, or to false if there is no copy. A copy that could not
    * be deleted keeps its room, and the deletion is retried (event `tierFault`).

@@ -9,11 +9,14 @@ import type { FillFailures } from './fill-failures.js';
 import type { Holds } from './holds.js';
 
 /**
- * Most objects in flight at the same time. Readers that read the beginning of an object and leave could begin
- * any number, and each costs a few KB even before its first chunk.
+ * Maximum number of objects in flight. Readers that read the beginning of an object and leave could begin any
+ * number, and each costs a few KB even before its first chunk.
  */
 const MOST_AT_A_TIME = 16_384;
-/** Most objects of several chunks among them. Each has a file open from its first chunk to its last. */
+/**
+ * Maximum number of objects with several chunks among them. Each has a file open from its first chunk to its
+ * last.
+ */
 const MOST_FILES = 256;
 
 /** Everything that limits placements. */
@@ -24,7 +27,7 @@ export interface CapacityParts {
   readonly budget: MemoryBudget;
   readonly chunkSize: ChunkSize;
   readonly failures: FillFailures;
-  /** The bounds of this process on levels that several share. */
+  /** The bounds on what this handler may place on shared levels. */
   readonly holds: Holds;
   /** Whether readers wait for memory, rather than continue without it. */
   readonly readersWait: boolean;

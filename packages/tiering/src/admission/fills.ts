@@ -134,7 +134,7 @@ export class Fills {
   }
 
   /**
-   * As `start`, for an object that may have no reader. Counts nothing. Returns `'behind'` if there is no room
+   * As `start`, for an object that may have no reader. Counts nothing. Returns `'behind'` if room is missing
    * only for now, undefined if no level takes the object, or the fetch of another process that brings it.
    */
   tryToStart(
@@ -260,7 +260,7 @@ export class Fills {
     if (isTieredError(error, 'TIERED_NOT_FOUND')) this.lost(object, tier.level, 'missing');
   }
 
-  /** Evicts copies placed by this process, see `LevelHold.giveBack`. */
+  /** Evicts copies placed by this handler, see `LevelHold.giveBack`. */
   giveBack(level: number, bytes: number): void {
     this.#room.giveBack(level, bytes);
   }

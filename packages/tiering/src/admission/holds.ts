@@ -6,15 +6,15 @@ export interface HoldsParts {
   readonly events: TierEvents;
   /** Bytes of the largest copy that fits on a level. */
   readonly freeBytes: (level: number) => number;
-  /** Evicts copies of a level that this process placed, of at least this many bytes. */
+  /** Evicts copies of a level that this handler placed, of at least this many bytes. */
   readonly giveBack: (level: number, bytes: number) => void;
 }
 
-/** The copies of one level that this process placed, counted once a caller asks for them. */
+/** The copies of one level that this handler placed, counted once a caller asks for them. */
 class Hold {
   /** Bytes of copies in flight. */
   coming = 0;
-  /** Most bytes that may be held, including bytes in flight. */
+  /** Maximum bytes that may be held, including bytes in flight. */
   most = Infinity;
   held = 0;
   /** Bytes of each copy, by object, in the order of placement. Undefined until a caller asks. */
@@ -39,7 +39,7 @@ class Hold {
 }
 
 /**
- * The bytes that this process placed on each level, and their bound: several processes may divide a level
+ * The bytes that this handler placed on each level, and their bound: several processes may divide a level
  * among them. Until a caller asks, only bytes in flight are counted, and nothing is bounded.
  */
 export class Holds {
@@ -95,7 +95,7 @@ export class Holds {
     return most - held - coming;
   }
 
-  /** The first of the given objects whose copies this process placed on a level, up to this many bytes. */
+  /** The first of the given objects whose copies this handler placed on a level, up to this many bytes. */
   enoughOf(level: number, bytes: number, objects: Iterable<number>): number[] {
     const { copies } = this.#at(level);
     const enough: number[] = [];
@@ -110,7 +110,7 @@ export class Holds {
     return enough;
   }
 
-  /** The objects whose copies this process placed on a level, the latest first. */
+  /** The objects whose copies this handler placed on a level, the latest first. */
   lastFirst(level: number): number[] {
     return [...(this.#at(level).copies?.keys() ?? [])].reverse();
   }

@@ -44,7 +44,7 @@ export class MakingRoom {
     if (policy.evicts !== true || recency === undefined) return;
     const most = Math.max(size, recency.largest);
     const share = holds.roomOn(level);
-    // A process beyond its share gives back bytes when others need them, not because of its own reads.
+    // A handler beyond its share gives back bytes when others need them, not because of its own reads.
     if (share < 0) return;
     if (share < most) this.giveBack(level, most - share);
     if (host.tiers[level]?.layout === 'packed') {
@@ -59,7 +59,7 @@ export class MakingRoom {
     }
   }
 
-  /** Evicts copies that this process placed, of at least this many bytes if there are enough. */
+  /** Evicts copies that this handler placed, of at least this many bytes if there are enough. */
   giveBack(level: number, bytes: number): void {
     const { policy, holds, closing } = this.#parts;
     const recency = this.#recency[level];

@@ -6,7 +6,7 @@ import type { Fills } from './fills.js';
 import { turnOrCopy } from './turn-or-copy.js';
 
 /**
- * The interval in milliseconds of checks for a copy that another process makes, and the most checks. 5
+ * Milliseconds between checks for a copy that another process makes, and the maximum number of checks. 5
  * seconds are enough for objects that several processes place at the same moment.
  */
 const LOOK_MS = 100;

@@ -1,7 +1,7 @@
 import { isTieredError, type Hierarchy, type OperationOptions } from '@tiered/core';
 import { assertCounts, raceAbort } from '@tiered/core/internal';
 
-/** Counts of objects by where they are, as reported by `placeInOrder`. */
+/** Numbers of objects by outcome, as counted by `placeInOrder`. */
 export interface FillCounts {
   /** Objects on each level, fastest first, including objects that were already there. */
   readonly placed: readonly number[];

@@ -38,7 +38,7 @@ export interface FillParts {
   readonly writers: Writers;
   readonly budget: MemoryBudget;
   readonly checksum: Checksum;
-  /** Most chunks of this object in flight in the background at the same time. */
+  /** Maximum number of chunks of this object in flight in the background. */
   readonly lanes: number;
   /** Whether readers wait for memory. Otherwise they continue without it. */
   readonly readersWait: boolean;

@@ -47,7 +47,7 @@ export class GrowingCopy {
 
   /**
    * Reads written bytes, published or not, within the deadline of the tier. Returns fewer bytes if the tier
-   * cannot serve them all. A tier that does not answer also counts as faulty. Abort rejects with
+   * cannot serve them all, or does not answer, which counts as a fault of the tier. Abort rejects with
    * `signal.reason`.
    */
   async readInto(target: Uint8Array, { offset, signal }: ReadIntoOptions): Promise<number> {

@@ -35,9 +35,9 @@ const MAY_GO = new Error('Nothing is left to wait for.');
  *
  * A few *lanes* request missing chunks, from the last reader's position onwards, because most readers
  * continue from there. Readers get copies of their parts of a chunk as they arrive. A chunk that has fully
- * arrived is summed and written to the tier at its place; then its memory is free. The last chunk publishes
- * the copy. A copy of one chunk is written and published in one call of the tier, and its readers are served
- * from memory until that call has ended.
+ * arrived is summed and written to the tier at its place; then its memory is free. After the last chunk the
+ * copy is published. A copy of one chunk is written and published in one call of the tier, and its readers
+ * are served from memory until that call has ended.
  *
  * **Invariants.** A chunk is requested once, unless the request failed. A reader waits for the chunks of its
  * range and for memory for them. It waits for the tier only if the bytes are only there. The memory of a

@@ -10,8 +10,8 @@ import type { ClaimRow, CopyRef, MovedRow, PackedRow, PlacedRow } from '../tier/
 const FIRST_PAUSE_MS = 2;
 const LAST_PAUSE_MS = 50;
 /**
- * Most milliseconds of a transaction. If it takes longer, the disk hangs, and callers should not wait for it
- * either.
+ * Maximum milliseconds of a transaction. If it takes longer, the disk hangs, and callers should not wait for
+ * it either.
  */
 const LONGEST_CALL_MS = 2000;
 
@@ -71,7 +71,10 @@ export interface IndexWriterParts {
 
 /** The part of a store that a writer calls for each transaction. */
 export interface Leases {
-  /** Most pages that one transaction may change: the log has room for this many beyond its length. */
+  /**
+   * Maximum number of pages that one transaction may change: the log has room for this many beyond its
+   * length.
+   */
   readonly mostPages: number;
   /** The terms of the transaction: leases, and bytes of directories. */
   terms(): Pick<Batch, 'wants' | 'spare' | 'hold' | 'directoryBytes'>;

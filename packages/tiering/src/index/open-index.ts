@@ -28,14 +28,14 @@ function logPagesOf(quota: number): number {
   return Math.max(FEWEST_LOG_PAGES, Math.min(MOST_LOG_PAGES, Math.floor(quota / LOG_SHARE / PAGE_BYTES)));
 }
 
-/** Most pages that one transaction may change. */
+/** Maximum number of pages that one transaction may change. */
 export function transactionPagesOf(quota: number): number {
   return Math.max(LARGEST_TRANSACTION_PAGES, Math.floor(logPagesOf(quota) / TRANSACTION_SHARE));
 }
 
 /**
- * Most bytes of the write-ahead log, including the transaction that exceeds its length, which may change many
- * pages.
+ * Maximum bytes of the write-ahead log, including the transaction that exceeds its length, which may change
+ * many pages.
  */
 export function logRoomOf(quota: number): number {
   return (logPagesOf(quota) + transactionPagesOf(quota)) * LOG_PAGE_BYTES;

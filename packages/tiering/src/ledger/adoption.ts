@@ -2,7 +2,7 @@ import type { PlacementHost } from '@tiered/core/placement';
 import { ABSENT, isPacked } from '@tiered/core/internal';
 import type { Copy, TierStore } from '../tier/tier-store.js';
 
-/** Most copies that are removed together. Bounds the wait at close. */
+/** Maximum number of copies that are removed together. Bounds the wait at close. */
 const BATCH = 256;
 
 /** Decides what happens to the copies that a tier already holds. */

@@ -2,7 +2,7 @@ import { EventEmitter } from 'eventemitter3';
 import type { Clock } from '@tiered/core';
 import { memoryFor, onAbort } from '@tiered/core/internal';
 
-/** Most bytes of spare pieces that are kept for the next chunks: four of the largest. */
+/** Maximum bytes of spare pieces that are kept for the next chunks: four of the largest. */
 const MOST_SPARE_BYTES = 2 ** 26;
 /** Smaller pieces come from the allocator's own reserve. */
 const LEAST_SPARE_BYTES = 2 ** 14;
@@ -13,8 +13,8 @@ const LEAST_SPARE_BYTES = 2 ** 14;
 const SIZES_AN_OCTAVE = 4;
 
 /**
- * Most pieces at the same time, regardless of the limit in bytes. Besides its bytes each piece costs a few KB
- * of objects and promises. With 256 MiB a piece counts as at least 16 KiB.
+ * Maximum number of pieces, regardless of the limit in bytes. Besides its bytes each piece costs a few KB of
+ * objects and promises. With 256 MiB a piece counts as at least 16 KiB.
  */
 const MOST_PIECES = 2 ** 14;
 

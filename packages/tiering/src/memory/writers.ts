@@ -4,7 +4,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 
 /** Writes between two decisions about the concurrency. After fewer, chance would decide. */
 const WINDOW = 128;
-/** Most concurrent writes: with more, object stores gain little, and disks nothing. */
+/** Maximum number of concurrent writes: with more, object stores gain little, and disks nothing. */
 const MOST = 32;
 /**
  * A higher concurrency is kept if the speed grows by at least `GAIN`; a lower one if the speed stays at least

@@ -4,7 +4,8 @@ import type { PlacementStats, TracedOptions } from '@tiered/core/placement';
 /** A read in progress. */
 export interface Reading extends OperationOptions {
   /**
-   * What serves the read: a copy on the tier of this level, its own request, or a request of another read.
+   * The origin of the bytes: a copy on the tier of this level, the read's own request, another read's
+   * request.
    */
   readonly by: { copy: number | undefined; own: boolean; joined: boolean };
 }

@@ -28,7 +28,7 @@ export interface ClusterPlan {
   planOf(worker: number): Uint8Array | undefined;
   /** The level of a sample on a worker, or `UNPLANNED`. */
   levelOn(worker: number, sample: number): number;
-  /** The workers that keep a sample, by level with the fastest first, then by number. O(workers). */
+  /** The workers that keep a sample, ordered by level, fastest first, then by number. O(workers). */
   holders(sample: number): SampleHolder[];
 }
 

@@ -5,7 +5,7 @@ import { inOrderOfAccess, sortedBy } from './sorted-by.js';
 /** The entry of a plan for a sample that stays in the source. */
 export const UNPLANNED = 255;
 
-/** A level that decides itself which samples fit. */
+/** A level that decides for itself which samples fit. */
 export interface PlanRoom {
   /** Takes room for a sample, if there is enough. Returns whether there was. */
   take(sample: number): boolean;
@@ -23,8 +23,9 @@ export interface FrequencyPlanOptions {
   /** Bytes of each sample. */
   readonly sizes: ArrayLike<number>;
   /**
-   * The capacity of each level, fastest first: bytes, or a room that decides itself what fits. At most 255
-   * levels. Tiers use more than the bytes of objects: `tierSpaces` makes rooms that account for that.
+   * The capacity of each level, fastest first: bytes, or a room that decides for itself which samples fit. At
+   * most 255 levels. Tiers use more than the bytes of objects: `tierSpaces` makes rooms that account for
+   * that.
    */
   readonly quotas: readonly (number | PlanRoom)[];
   /**

@@ -1,12 +1,12 @@
 /**
- * Most readers that are remembered per sample. If more workers read a sample, each reads so small a share
- * that the first ones are as good a place as any.
+ * Maximum number of readers that are remembered per sample. If more workers read a sample, each reads so
+ * small a share that the first ones are as good a place as any.
  */
 const READERS = 16;
 /** The largest count that is kept; larger ones are cut to it. */
 const MOST = 2 ** 16 - 1;
 
-/** Most workers of a plan. */
+/** Maximum number of workers in a plan. */
 export const MOST_WORKERS = 2 ** 16 - 1;
 
 /** Options of `SharedReads`. */
@@ -14,7 +14,7 @@ export interface SharedReadsOptions {
   readonly samples: number;
   /** The number of workers in the training, at most 65,535. They are numbered from 0. */
   readonly workers: number;
-  /** The workers to plan further copies for. A worker needs only its own plan. */
+  /** The workers whose own plan is needed. A worker needs no other plan. */
   readonly plansFor: readonly number[];
 }
 
@@ -48,7 +48,7 @@ export class SharedReads {
     this.#frequencies = new Map(plansFor.map((worker) => [worker, new Uint32Array(samples)]));
   }
 
-  /** The workers to plan further copies for. */
+  /** The workers whose own plan is needed. */
   get plansFor(): readonly number[] {
     return [...this.#frequencies.keys()];
   }

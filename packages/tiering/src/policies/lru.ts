@@ -6,8 +6,8 @@ import { fits, type PlacementPolicy } from './policy.js';
  * For access without epochs: a moving hot set, or random reads with replacement. **Not for training.** Each
  * epoch reads every object once, so the least recently read object is the one that comes next. With half of
  * the dataset on a tier, shuffled epochs find 15 % of their objects there, and first fit finds 50 %. A
- * repeated order finds none at all (measured by the test "lru thrashes on epochs"; the expectation is f + (1
- * - f) ln(1 - f) for a fraction f). In addition, every miss writes to the tier.
+ * repeated order finds none at all. The test "lru thrashes on epochs" measures this; the expectation is
+ * f + (1 - f) ln(1 - f) for a fraction f. In addition, every miss writes to the tier.
  *
  * Room for the next object is freed ahead of time, in the background, so the tier holds at most its quota
  * minus the largest object. Objects are placed whole or not at all. On a tier with the layout `packed`, whole

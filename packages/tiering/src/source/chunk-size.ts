@@ -10,7 +10,10 @@ const FIRST = 4 * MIB;
 /** A shorter request spends much of its time on latency; a longer one makes its reader wait. */
 const SHORT_MS = 20;
 const LONG_MS = 200;
-/** Most chunks of an object, so that their sums fit into a row of the index. At 4 MiB they hold 256 GiB. */
+/**
+ * Maximum number of chunks of an object, so that their sums fit into a row of the index. At 4 MiB they hold
+ * 256 GiB.
+ */
 const MOST_CHUNKS = 65_536;
 /** Requests between two decisions about the size. A single one may be an outlier. */
 const WINDOW = 8;

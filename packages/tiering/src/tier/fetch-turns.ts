@@ -35,11 +35,11 @@ export interface FetchTurnsParts {
  * object once. The fetching process may be killed or stopped at any instant. Most objects are fetched by a
  * single process, for which turns must cost next to nothing.
  *
- * **Way.** A process that fetches an object holds an exclusive lock on its number, from before the request to
+ * **How.** A process that fetches an object holds an exclusive lock on its number, from before the request to
  * the source until the copy is in the index, or will not be. The kernel keeps these locks, and releases them
- * when the process ends. A process that does not get the lock checks, in growing intervals, whether the copy
- * is there or the lock is free. Meanwhile it holds one more lock, shared with all waiting processes. It tells
- * the others that a process waits for the copies that they gather, and they write them at once.
+ * when the process ends. A process that does not get the lock checks, at growing intervals, whether the copy
+ * is there or the lock is free. Meanwhile it holds one more lock, shared with all waiting processes. That
+ * lock tells the others that the copies they gather are wanted, and they write them at once.
  *
  * **Invariants.** No process waits for longer than two seconds. After a wait that timed out, this process
  * does not wait for a while, and fetches as if there were no locks. Two objects with the same number wait for

@@ -28,7 +28,7 @@ export interface Copy extends CopyIdentity {
   /** Unique among all copies. The name of the file that holds the copy, if it holds nothing else. */
   readonly name: string;
   /**
-   * The suffix of the key in the name, or the place in a segment, see `packedTag`; undefined if the name is
+   * The part of the name after the key, or the place in a segment, see `packedTag`; undefined if the name is
    * the key.
    */
   readonly tag: number | undefined;

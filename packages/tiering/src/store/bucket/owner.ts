@@ -16,8 +16,8 @@ const LONGEST_MARKER = 1024;
 /**
  * The marker of the process that uses a storage without an index, such as a bucket: an object with the
  * owner's identity. One process uses the storage at a time. A later process takes it over; the earlier one
- * notices, and lets go. Names of copies are never reused for other content, so two processes that both
- * believe to be the owner for a moment cost room, but no data.
+ * notices, and lets go. Names of copies are never reused for other content, so if two processes both take
+ * themselves for the owner for a moment, that costs room, but no data.
  */
 export class Owner {
   readonly #driver: StorageDriver;

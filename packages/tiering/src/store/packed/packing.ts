@@ -146,7 +146,7 @@ export class Packing {
     return Promise.allSettled(ends);
   }
 
-  /** Retries to end the segments that could not be ended. Never rejects. */
+  /** Retries ending the segments that could not be ended. Never rejects. */
   async tryAgain(): Promise<void> {
     for (const segment of [...this.#again]) await this.#end(segment);
   }

@@ -12,65 +12,66 @@ import { PeersDriver, type AskedPeer, type PeerReadCounts } from './peers/peers-
 import { RoomOf } from './serving/room-of.js';
 import { httpTransport, type Listener, type Transport } from './serving/transport.js';
 
-/** What a cluster tells of. */
+/** Events of a `Cluster`. */
 export interface ClusterEvents {
-  /** Workers came, went or changed: those that are there now, this one left out. */
+  /** Workers joined, left or changed. Lists the workers that are present now, without this one. */
   members: (members: readonly Member[]) => void;
-  /** A peer is left alone for a while, because it failed or its bytes were wrong. */
+  /** A peer is skipped for a while, because it failed or its bytes were wrong. */
   peerOut: (event: { readonly rank: number; readonly retryInMs: number; readonly error: unknown }) => void;
   /** A peer is asked again. */
   peerBack: (event: { readonly rank: number }) => void;
-  /** The registry cannot be reached. All go on with the members that they know. */
+  /** The registry cannot be reached. Workers go on with the members they know. */
   registryLost: (event: { readonly error: unknown }) => void;
   /** The registry can be reached again. */
   registryFound: () => void;
 }
 
-/** A peer, and what came of asking it since it is known. */
+/** A peer, and the outcomes of reads from it since it became known. */
 export interface PeerStats extends PeerCounts {
   readonly rank: number;
   readonly url: string;
-  /** False while it is left alone. */
+  /** False while the peer is skipped. */
   readonly isAsked: boolean;
 }
 
-/** What a worker knows of its cluster, and what it read below its own tiers. */
+/** A worker's view of its cluster, and its reads below its own tiers. */
 export interface ClusterStats extends PeerReadCounts {
   readonly rank: number;
-  /** Workers that are there, with this one. */
+  /** Workers that are present, including this one. */
   readonly members: number;
-  /** What came of asking peers, those included that have left or were replaced. */
+  /** Outcomes of reads from peers, including peers that have left or were replaced. */
   readonly asked: PeerCounts;
-  /** The peers that are known now. */
+  /** Peers known now. */
   readonly perPeer: readonly PeerStats[];
 }
 
 /** Options of `Cluster.source`. */
 export interface ClusterSourceOptions {
   /**
-   * Who keeps what, from the seed. All workers must have the same. Default: none, so that hashing names a
-   * home for each object.
+   * The plan that maps objects to the workers that keep them, derived from the seed. All workers must use the
+   * same plan. Default: none; hashing names a home for each object.
    */
   readonly plan?: HomePlan | undefined;
   /**
-   * Says what the source gives sooner than a peer: that is read from the source (HDMLP, section 5.2), and
-   * counted as `preferred`. So the source may give a byte more than once. Default: none. Peers are asked
-   * first, whatever they cost, which spares the source.
+   * Predicts which reads the source serves sooner than a peer. These are read from the source (HDMLP, section
+   * 5.2) and counted as `preferred`, so the source may serve a byte more than once. Default: none. Peers are
+   * asked first, whatever they cost, which spares the source.
    */
   readonly model?: PeerModel | undefined;
 }
 
 /**
- * The workers of a training as one cache (HDMLP, section 5). What this worker's tiers miss is read from the
- * worker that keeps it, and from the source only if nobody does.
+ * The workers of a training as one cache (HDMLP, section 5). On a miss, this worker reads from the worker
+ * that keeps the object, and from the source only if no worker does.
  *
- * Every worker knows who keeps what without a message: from a plan that follows from the seed, or by hashing.
- * A worker that is asked for an object which it keeps, and does not have yet, fetches it for both. So the
- * source gives each byte once to the whole cluster. A worker that is asked for anything else answers from its
- * tiers, or not at all. So no request goes on to a third worker, and nobody waits for a circle.
+ * Every worker knows which worker keeps an object without a message: from a plan derived from the seed, or by
+ * hashing. A worker asked for an object that it keeps, but does not have yet, fetches it for both. So the
+ * source serves each byte once to the whole cluster. For any other object, a worker answers from its tiers or
+ * not at all. No request is forwarded to a third worker, so workers cannot wait for each other in a circle.
  *
- * A peer that is down, slow or wrong fails no read: the source is read. A peer is left alone for a while
- * after repeated failures, and at once after wrong bytes. While the registry is lost, members are remembered.
+ * A peer that is down, slow or wrong fails no read: the read goes to the source. A peer is skipped for a
+ * while after repeated failures, and at once after wrong bytes. While the registry is lost, members are
+ * remembered.
  */
 export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposable {
   readonly #options: CheckedOptions;
@@ -78,13 +79,13 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
   readonly #hashOf: HashOf;
   readonly #members: Members;
   readonly #peers = new Map<number, Peer>();
-  /** Peers that were replaced or left, on their way to be closed. */
+  /** Peers that were replaced or left, and are being closed. */
   readonly #closing = new Map<Peer, Promise<void>>();
-  /** What came of asking those that are closed. */
+  /** Outcomes of reads from closed peers. */
   #askedOfFormer = NO_COUNTS;
-  /** Those of now, without the former ones. */
+  /** The present homes, without the former ones. */
   #present: Homes | undefined;
-  /** Those before, the last ones first. */
+  /** Former homes, the latest first. */
   #formers: readonly Homes[] = [];
   #homes: Homes = NOBODY;
   #plan: HomePlan | undefined;
@@ -94,10 +95,10 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
   #closed: Promise<void> | undefined;
 
   /**
-   * Takes a rank among the workers.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, for workers that agree on
-   * something else, the difference named, and for a rank that another worker keeps; `TIERED_UNAVAILABLE` if
-   * the registry cannot be reached. Abort rejects with `signal.reason`.
+   * Joins the cluster and takes a rank among the workers.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for invalid options, for workers that agree on something else
+   * (the message names the difference), and for a rank that another worker keeps; `TIERED_UNAVAILABLE` if the
+   * registry cannot be reached. Abort rejects with `signal.reason`.
    */
   static async join(options: ClusterOptions): Promise<Cluster> {
     return Cluster.joinBy(httpTransport, options);
@@ -146,26 +147,26 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     this.#changed();
   }
 
-  /** The number of this worker. */
+  /** The rank of this worker. */
   get rank(): number {
     return this.#members.rank;
   }
 
-  /** The other workers that are there. */
+  /** The other workers that are present. */
   get members(): readonly Member[] {
     return [...this.#members.others.values()].filter(({ isThere }) => isThere);
   }
 
-  /** Where peers reach this worker, while it serves. */
+  /** The URL where peers reach this worker, while it serves. */
   get endpoint(): string | undefined {
     return this.#serving?.url;
   }
 
   /**
-   * Makes the source that all workers share, for the hierarchy of this worker. Its identity is that of the
+   * Makes the source that all workers share, for the hierarchy of this worker. It has the identity of the
    * driver.
-   * @param driver The source itself, which all workers can read.
-   * @throws TieredError `TIERED_CONFIG_INVALID` if there is one already: a cluster is of one dataset.
+   * @param driver The source itself. All workers must be able to read it.
+   * @throws TieredError `TIERED_CONFIG_INVALID` if there is one already: a cluster serves one dataset.
    */
   source(driver: StorageDriver, { plan, model }: ClusterSourceOptions = {}): PeersDriver {
     if (this.#driver !== undefined)
@@ -178,24 +179,23 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
   }
 
   /**
-   * Goes by another plan from now on, such as the one of a training that has more workers or fewer now.
-   * Workers that keep an object by the present one are asked before its new home. Others are told, see
-   * `gathered`.
+   * Switches to another plan, for example when a training has gained or lost workers. Workers that keep an
+   * object by the present plan are asked before its new home. The other workers are told; see `gathered`.
    */
   usePlan(plan: HomePlan): void {
-    // Nothing was placed by hashing, if this is the first plan.
+    // If this is the first plan, nothing was placed by hashing.
     if (this.#plan === undefined) [this.#present, this.#formers] = [undefined, []];
     this.#plan = plan;
     this.#move(new PlanHomes(plan));
-    // The next renewal tells it, if this one fails.
+    // If this fails, the next renewal tells it.
     void this.#members.tell({ plan: this.#planId });
   }
 
   /**
-   * Waits for the others: until all of `size` workers serve, and follow the plan that this one does. A worker
-   * that begins before reads from the source what others would have fetched for it.
-   * @returns Whether they are all there; false once `timeoutMs` have passed. Without `size` it is true at
-   * once. Abort rejects with `signal.reason`.
+   * Waits until all `size` workers serve and follow the same plan as this one. A worker that begins earlier
+   * reads from the source what others would have fetched for it.
+   * @returns Whether all workers are ready; false once `timeoutMs` have passed. True at once without `size`.
+   * Abort rejects with `signal.reason`.
    */
   async gathered({
     timeoutMs,
@@ -225,9 +225,9 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
   }
 
   /**
-   * Makes a policy for a worker that shares without a plan: it keeps the objects whose home it is, where
-   * `inner` says, and leaves the others to their homes. A worker that does not share keeps what `inner` says.
-   * With a plan, use `frequency`.
+   * Makes a placement policy for a worker that shares without a plan. The worker keeps the objects it is the
+   * home of, on the tier `inner` chooses, and leaves other objects to their homes. A worker that does not
+   * share follows `inner` alone. With a plan, use `frequency`.
    */
   policy(inner: PlacementPolicy): PlacementPolicy {
     if (!this.#options.share) return inner;
@@ -239,18 +239,17 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
   }
 
   /**
-   * Lets peers read from a hierarchy until it is closed, or the cluster is. They get what is on its tiers,
-   * and what it is the home of. Needs `share`; does nothing without.
+   * Serves a hierarchy to peers until the hierarchy or the cluster is closed. Peers get objects that are on
+   * its tiers, and objects that this worker is the home of. Does nothing without `share`.
    * @param hierarchy Open, with `source` as its source.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for an address that cannot be; Node's own error for a taken
-   * port.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for an invalid address; Node's own error for a port in use.
    */
   async serve(hierarchy: Hierarchy): Promise<void> {
     const { share, clock } = this.#options;
     invariant(this.#serving === undefined, 'a cluster serves one hierarchy');
     if (!share) return;
     const room = new RoomOf(hierarchy, clock);
-    // A plan has counted the room.
+    // A plan has already accounted for the capacity.
     const fetches = (key: string, bytes: number) =>
       this.#isHome(key) && (this.#plan !== undefined || room.has(bytes));
     this.#serving = await this.#transport.listen(hierarchy, fetches);
@@ -258,7 +257,7 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     await this.#members.tell({ url: this.#serving.url });
   }
 
-  /** Returns what was read, and of whom. Cheap. */
+  /** Returns the members, and the reads from peers and from the source. Cheap. */
   stats(): ClusterStats {
     const nothing = { reads: 0, bytes: 0 };
     const none = { peers: nothing, source: nothing, inVain: 0, preferred: 0, late: 0 };
@@ -281,8 +280,8 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
   }
 
   /**
-   * Leaves: serves nobody, asks nobody, and takes its record from the registry, as far as that can be
-   * reached. The driver goes on with the source. Idempotent.
+   * Leaves the cluster: stops serving and asking peers, and removes this worker's record from the registry if
+   * that can be reached. The driver goes on with the source. Idempotent.
    */
   close(): Promise<void> {
     return (this.#closed ??= this.#close());
@@ -294,7 +293,7 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
   }
 
   async #close(): Promise<void> {
-    // So that others ask somebody else before nobody listens any more.
+    // Others ask another worker before this one stops listening.
     if (this.#serving !== undefined) await this.#members.tell({ url: '', share: false });
     await this.#serving?.close();
     await this.#members.leave();
@@ -312,7 +311,7 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     return this.#plan === undefined ? '' : (this.#plan.id ?? 'plan');
   }
 
-  /** The worker to fetch an object for all. */
+  /** The worker that fetches an object for all. */
   #homeOf(key: string): number | undefined {
     return this.#present?.of(key).at(-1);
   }
@@ -324,7 +323,7 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
   #peersOf(key: string): readonly AskedPeer[] {
     const asked: AskedPeer[] = [];
     const ranks = this.#homes.of(key);
-    // Without former homes, it was found already.
+    // Without former homes, `ranks` already ends with it.
     const home = this.#homes === this.#present ? ranks.at(-1) : this.#homeOf(key);
     for (const rank of ranks) {
       const peer = this.#peers.get(rank);
@@ -333,9 +332,9 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     return asked;
   }
 
-  /** Others came, went or changed. */
+  /** Called after other workers joined, left or changed. */
   #changed(): void {
-    // Not before this worker has its rank.
+    // Do nothing before this worker has its rank.
     if (this.rank === -1) return;
     for (const [rank, peer] of this.#peers) {
       const member = this.#members.others.get(rank);
@@ -349,7 +348,7 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     this.emit('members', this.members);
   }
 
-  /** Finds homes among those who are there, if there is no plan. */
+  /** Without a plan, chooses homes among the workers that are present. */
   #rehome(): void {
     const { size, share } = this.#options;
     if (this.#plan !== undefined) return;
@@ -357,7 +356,7 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     const others = known.map(({ rank }) => rank);
     if (size !== undefined) this.#rehomeAmong(Array.from({ length: size }, (_, rank) => rank));
     else {
-      // Before this worker came, its objects were those of others.
+      // Before this worker joined, others were the homes of its objects.
       if (this.#present === undefined && others.length > 0) this.#rehomeAmong(others);
       this.#rehomeAmong(share ? [...others, this.rank] : others);
     }
@@ -370,7 +369,7 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
     this.#move(new RendezvousHomes(ranks, this.#hashOf));
   }
 
-  /** The homes of before are asked first. */
+  /** Moves to new homes. The previous ones are asked first. */
   #move(homes: Homes): void {
     if (this.#present !== undefined) this.#formers = [this.#present, ...this.#formers].slice(0, MOST_FORMERS);
     this.#present = homes;
@@ -402,10 +401,10 @@ export class Cluster extends SafeEmitter<ClusterEvents> implements AsyncDisposab
 }
 
 /**
- * Changes whose former homes are asked. Workers come one after the other, and copies of what they have not
- * read yet are where they were before the first of them.
+ * The number of changes whose former homes are still asked. Workers join one after the other, and copies they
+ * have not read yet are where they were before the first of them joined.
  */
 const MOST_FORMERS = 8;
 
-/** Homes before anybody is known. */
+/** Homes before any worker is known. */
 const NOBODY: Homes = { of: () => [] };

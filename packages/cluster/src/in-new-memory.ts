@@ -1,6 +1,6 @@
 import { memoryFor } from '@tiered/core/internal';
 
-/** Reads a range by what reads into memory. Returns the part of the memory that was filled. */
+/** Reads a range into new memory, with a function that fills memory. Returns the part that was filled. */
 export async function inNewMemory(
   key: string,
   length: number,

@@ -6,26 +6,26 @@ import type { Registry } from './registry/registry.js';
 
 /** Options of `Cluster.join`. */
 export interface ClusterOptions {
-  /** Says who is there. Opened and closed by the cluster. */
+  /** Says which workers are present. Opened and closed by the cluster. */
   readonly registry: Registry;
-  /** The number of this worker, from 0, as RANK of torchrun. Default: the lowest one that is free. */
+  /** The rank of this worker, from 0, like torchrun's `RANK`. Default: the lowest free rank. */
   readonly rank?: number | undefined;
   /**
-   * The number of workers, if it is fixed: then objects have homes among all of them from the start, whoever
-   * is there. Default: those that the registry knows, so that a home is another one when a worker has come,
-   * or has been gone for `goneAfterMs`.
+   * The number of workers, if it is fixed. Objects then have homes among all of them from the start, present
+   * or not. Default: the workers the registry knows, so homes change when a worker joins, or has been gone
+   * for `goneAfterMs`.
    */
   readonly size?: number | undefined;
   /**
-   * The secret of the workers: each request to a peer is signed with it. At least 16 characters. Needed
-   * unless `host` is loopback, where all users of the machine can read without.
+   * The shared secret of the workers, which signs each request to a peer. At least 16 characters. Required
+   * unless `host` is loopback. Without a token, all users of the machine can read there.
    */
   readonly token?: string | undefined;
   /** Whether this worker keeps objects for others. Default: true. */
   readonly share?: boolean | undefined;
   /**
-   * What all workers have to agree on, each as text: the dataset and its version, the seed, a digest of the
-   * configuration. Compared when a worker joins. Default: nothing.
+   * Values that all workers have to agree on, each as text: the dataset and its version, the seed, a digest
+   * of the configuration. Compared when a worker joins. Default: none.
    */
   readonly agreed?: Readonly<Record<string, string>> | undefined;
   /** The address to serve peers on. Default: `127.0.0.1`. */
@@ -33,33 +33,33 @@ export interface ClusterOptions {
   /** Default: 0, a free port. */
   readonly port?: number | undefined;
   /**
-   * The URL under which others reach this worker, such as `http://worker-3.training:9400`. Default: that of
-   * `host` and the port; if `host` is all addresses, that of the first network.
+   * The URL under which others reach this worker, such as `http://worker-3.training:9400`. Default: the URL
+   * of `host` and the port; if `host` is all addresses, the address of the first network.
    */
   readonly advertise?: string | undefined;
   /**
-   * Whole milliseconds, at least 1,000, after which a record expires that is not renewed; it is renewed three
-   * times as often. Default: 10,000. A worker takes the rank of one that was killed after as long.
+   * Whole milliseconds, at least 1,000, after which a record expires unless it is renewed. It is renewed
+   * three times as often. Default: 10,000. The rank of a killed worker becomes free after the same time.
    */
   readonly ttlMs?: number | undefined;
   /**
-   * Milliseconds after which a worker without a record counts as gone for good, and other workers become the
-   * homes of its objects, unless `size` is given. Default: 60,000: a restart is no change.
+   * Milliseconds after which a worker without a record counts as gone for good. Other workers then become the
+   * homes of its objects, unless `size` is given. Default: 60,000, so a restart changes no homes.
    */
   readonly goneAfterMs?: number | undefined;
   /**
-   * Milliseconds that a peer has for an answer; then the source is read. It may have to fetch the object
-   * first. Default: 5,000.
+   * Milliseconds a peer has to answer, including the time to fetch the object first. After that, the source
+   * is read. Default: 5,000.
    */
   readonly deadlineMs?: number | undefined;
   /**
-   * Milliseconds after which a read is asked of the source as well, for at most a twentieth of the reads.
-   * Default: a fifth of `deadlineMs`.
+   * Milliseconds after which a read is hedged with a request to the source, for at most a twentieth of the
+   * reads. Default: a fifth of `deadlineMs`.
    */
   readonly lateAfterMs?: number | undefined;
   /** Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
-  /** Ends the joining. */
+  /** Aborts the join. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -75,7 +75,7 @@ const SHORTEST_TOKEN = 16;
 
 /**
  * Fills in the defaults.
- * @throws TieredError `TIERED_CONFIG_INVALID` that names the field. No message has the token.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that names the field. No message contains the token.
  */
 export function checkedOptions(options: ClusterOptions): CheckedOptions {
   const { rank = 0, size = Infinity, token, host = '127.0.0.1' } = options;

@@ -4,22 +4,22 @@ export type HashOf = (key: string) => number;
 /** Says which worker keeps an object. The same on all workers, without a message. */
 export interface Homes {
   /**
-   * The workers to ask for an object, by rank, in this order; the last one is its home, who fetches it for
-   * all. Empty: nobody keeps it, so whoever needs it reads the source. Called for each read that no tier
-   * serves.
+   * The ranks of the workers to ask for an object, in order. The last one is its home, which fetches it for
+   * all. Empty if no worker keeps the object; it is then read from the source. Called for each read that no
+   * tier serves.
    */
   of(key: string): readonly number[];
 }
 
 /**
- * Homes after changes of workers, or of the plan. The former homes of an object are asked before its home,
- * the last one first, because they have the object if anybody has. They fetch nothing for others any more.
+ * Homes after the workers or the plan have changed. The former homes of an object are asked before its home,
+ * the latest first, because they have the object if any worker does. They no longer fetch for others.
  */
 export class MovedHomes implements Homes {
   readonly #formers: readonly Homes[];
   readonly #present: Homes;
 
-  /** @param formers Those before the present ones, the last ones first. */
+  /** @param formers The homes before the present ones, the latest first. */
   constructor(formers: readonly Homes[], present: Homes) {
     this.#formers = formers;
     this.#present = present;

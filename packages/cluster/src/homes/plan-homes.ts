@@ -1,25 +1,23 @@
 import { NO_HOME } from '@tiered/tiering/plans';
 import type { Homes } from './homes.js';
 
-/** Which worker keeps which object, as a plan of all workers says. */
+/** A plan, common to all workers, that says which worker keeps which object. */
 export interface HomePlan {
   /**
-   * The rank that keeps each sample for all, or `NO_HOME`: of `sharedPlan`, or of `homesOf` for other plans.
-   * Made of the seed, on every worker alike. Two bytes a sample, whatever the number of workers.
+   * For each sample, the rank that keeps it for all, or `NO_HOME`. Comes from `sharedPlan`, or from `homesOf`
+   * for other plans. Every worker derives the same values from the seed. Two bytes a sample, whatever the
+   * number of workers.
    */
   readonly homes: Uint16Array;
-  /**
-   * The number of the sample that an object is in the plan, the same on all workers; undefined for one
-   * without.
-   */
+  /** The number of an object's sample in the plan, the same on all workers; undefined if it has none. */
   readonly sampleOf: (key: string) => number | undefined;
-  /** Tells plans apart: a digest of at most 64 characters, the same on all workers. Default: `plan`. */
+  /** Distinguishes plans: a digest of at most 64 characters, the same on all workers. Default: `plan`. */
   readonly id?: string | undefined;
 }
 
 /**
- * Homes by plan (HDMLP, section 5): a worker keeps what it will read most often, and the others know that
- * from the seed.
+ * Homes by plan (HDMLP, section 5): a worker keeps the objects it will read most often, and the others know
+ * these from the seed.
  */
 export class PlanHomes implements Homes {
   readonly #plan: HomePlan;

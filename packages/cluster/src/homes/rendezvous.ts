@@ -2,8 +2,8 @@ import type { HashOf, Homes } from './homes.js';
 
 /**
  * Rendezvous hashing (Thaler and Ravishankar, 1998): each worker has a weight for each key, and the largest
- * is the home. All workers get equal shares. When one comes or goes, only the objects that it gets, or had,
- * have another home. Costs a hash of the key and a multiplication for each worker: 1,024 workers take some 2
+ * is the home. All workers get equal shares. When a worker joins or leaves, only the objects it gets, or had,
+ * change their home. Costs a hash of the key and a multiplication for each worker: 1,024 workers take some 2
  * us.
  */
 export class RendezvousHomes implements Homes {
@@ -21,7 +21,7 @@ export class RendezvousHomes implements Homes {
     let [home, most] = [-1, -1];
     for (const rank of this.#ranks) {
       const weight = weightOf(hash, rank);
-      // Among equal weights the lowest rank, so that the order of the list does not count.
+      // Equal weights go to the lowest rank, so the order of the list does not matter.
       if (weight < most || (weight === most && rank > home)) continue;
       [home, most] = [rank, weight];
     }
@@ -29,7 +29,7 @@ export class RendezvousHomes implements Homes {
   }
 }
 
-/** A number of 32 bits that depends on all bits of both: the finalizer of MurmurHash3. */
+/** Mixes all bits of both into a 32-bit number: the finalizer of MurmurHash3. */
 function weightOf(hash: number, rank: number): number {
   let mixed = hash ^ Math.imul(rank + 1, 0x9e3779b1);
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);

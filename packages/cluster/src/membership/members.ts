@@ -3,55 +3,55 @@ import { configError } from '@tiered/core/internal';
 import { memberRecord, slotOf, type MemberRecord } from '../member.js';
 import type { Registry, RegistryEntry } from '../registry/registry.js';
 
-/** A record is renewed so many times while it lives, so that one lost renewal does not count. */
+/** Renewals of a record within its lifetime, so that one lost renewal does not matter. */
 const RENEWALS = 3;
 /**
- * Milliseconds from a hint to a look. They double with each look that finds nothing new, since renewals of
- * many members may be hints too.
+ * Milliseconds from a hint to a look. The delay doubles with each look that finds nothing new, since renewals
+ * of many members may be hints too.
  */
 const HINTS_MS = 100;
 
 /** Another worker of the cluster. */
 export interface Member extends MemberRecord {
-  /** The process; another one may take its rank later. */
+  /** The process. Another process may take its rank later. */
   readonly owner: string;
-  /** Whether the registry has its record. Without, it has left, or was killed. */
+  /** Whether the registry has its record. If not, the worker has left or was killed. */
   readonly isThere: boolean;
-  /** When the registry last had its record, on the clock. */
+  /** The time, on the clock, when the registry last had its record. */
   readonly seenAt: number;
 }
 
-/** What membership needs. */
+/** Dependencies of `Members`. */
 export interface MembersParts {
   readonly registry: Registry;
   /** This process. */
   readonly owner: string;
-  /** The number of workers, if it is fixed; else Infinity. */
+  /** The number of workers if it is fixed, else Infinity. */
   readonly size: number;
   readonly ttlMs: number;
   /** Milliseconds after which a worker without a record counts as gone for good. */
   readonly goneAfterMs: number;
   readonly clock: Clock;
-  /** Told after others came, went or changed. */
+  /** Called after others joined, left or changed. */
   readonly onChange: () => void;
-  /** Told when the registry cannot be reached, and when it can again (undefined). */
+  /** Called when the registry cannot be reached, and with undefined when it can be reached again. */
   readonly onRegistry: (error: unknown) => void;
 }
 
 /**
- * Who is there, as the registry said last. While the registry is lost, or has forgotten everybody, all stay
- * who they are. A worker whose record is gone is asked no more. It stays known for a while, since it may have
- * been started anew, and its objects need no other home.
+ * The members, as the registry last reported them. While the registry is lost, or has forgotten all records,
+ * the members stay as they are. A worker whose record is gone is no longer asked. It stays known for a while:
+ * it may be restarting, and its objects then need no other home.
  */
 export class Members {
   readonly #parts: MembersParts;
   #others: ReadonlyMap<number, Member> = new Map();
   readonly #ended = new AbortController();
-  /** Wakes the loop before its time. */
+  /** Wakes the loop early. */
   #wake: () => void = () => undefined;
   #own: MemberRecord | undefined;
   #isLost = false;
-  /** Until then, others may yet put again what the registry has forgotten. */
+  /** Until this time, others may still put back records that the registry has forgotten. */
   #forgottenUntil = -Infinity;
   #hintMs = HINTS_MS;
   #running: Promise<void> | undefined;
@@ -61,7 +61,7 @@ export class Members {
     this.#parts = parts;
   }
 
-  /** This worker's number. */
+  /** This worker's rank. */
   get rank(): number {
     return this.#own?.rank ?? -1;
   }
@@ -72,8 +72,8 @@ export class Members {
   }
 
   /**
-   * Takes a rank, and learns who is there.
-   * @param rank Undefined: the lowest one that is free.
+   * Takes a rank, and learns which workers are present.
+   * @param rank Undefined for the lowest free rank.
    * @throws TieredError `TIERED_CONFIG_INVALID` if others agree on something else, or if other workers keep
    * the rank, or all ranks, for as long as a record lives; `TIERED_UNAVAILABLE` if the registry cannot be
    * reached.
@@ -93,14 +93,14 @@ export class Members {
     this.#running = this.#run();
   }
 
-  /** Tells others something new of this worker. */
+  /** Publishes changes of this worker's record to the others. */
   async tell(news: Partial<MemberRecord>): Promise<void> {
     if (this.#own === undefined) return;
     this.#own = { ...this.#own, ...news };
     await this.#renew(true, this.#ended.signal);
   }
 
-  /** Leaves the registry, as far as it can be reached, and closes it. */
+  /** Removes this worker's record if the registry can be reached, and closes the registry. */
   async leave(): Promise<void> {
     this.#ended.abort(new Error('The worker has left.'));
     this.#stopWatching?.();
@@ -111,7 +111,7 @@ export class Members {
     await registry.close();
   }
 
-  /** A worker that was killed holds its rank until its record has expired. */
+  /** Takes a rank. A killed worker holds its rank until its record has expired. */
   async #takeRank(
     record: Omit<MemberRecord, 'rank'>,
     rank: number | undefined,
@@ -130,7 +130,7 @@ export class Members {
     }
   }
 
-  /** The ranks that nobody has, as far as is known, from the lowest on. */
+  /** The ranks that are free as far as is known, lowest first. */
   *#free(): Generator<number> {
     for (let rank = 0; rank < this.#parts.size; rank++)
       if (this.#others.get(rank)?.isThere !== true) yield rank;
@@ -139,18 +139,18 @@ export class Members {
   async #take(record: MemberRecord, signal: AbortSignal | undefined): Promise<boolean> {
     const { registry, owner, ttlMs } = this.#parts;
     const isTaken = await registry.put({ slot: slotOf(record.rank), owner, record }, { ttlMs, signal });
-    // A renewal is of what the worker said when it began. It may have said something else meanwhile.
+    // A renewal has the record as it was when the renewal began. It may have changed meanwhile.
     if (isTaken) this.#own ??= record;
     return isTaken;
   }
 
-  /** Renews the record in time, and looks who is there then, and soon after a hint. */
+  /** Renews the record in time, and looks for changes then, and soon after a hint. */
   async #run(): Promise<void> {
     const { clock, ttlMs } = this.#parts;
     const { signal } = this.#ended;
     for (let renewAt = clock.now() + ttlMs / RENEWALS; !signal.aborted;) {
       const isHinted = await this.#hint(renewAt - clock.now());
-      // Many hints are one look. The renewal is in time all the same.
+      // Many hints cause one look. The renewal stays on time.
       const lookInMs = Math.min(this.#hintMs, renewAt - clock.now());
       if (isHinted) await clock.sleep(lookInMs, signal, { background: true }).catch(() => undefined);
       if (signal.aborted) return;
@@ -171,7 +171,7 @@ export class Members {
   async #renew(isDue: boolean, signal: AbortSignal): Promise<void> {
     const { onRegistry } = this.#parts;
     try {
-      // Before the record is put again, so that one that the registry has forgotten is missed.
+      // Look before the record is put again, to notice that the registry has forgotten it.
       await this.#look(signal);
       if (isDue && this.#own !== undefined && !(await this.#take(this.#own, signal)))
         throw replaced(this.rank);
@@ -179,7 +179,7 @@ export class Members {
       this.#isLost = false;
     } catch (error) {
       if (signal.aborted) return;
-      // Its calls reject so in operation. Anything else is a bug, of ours or of the registry's author.
+      // Expected failures are TieredErrors. Anything else is a bug, ours or the registry author's.
       if (!isTieredError(error)) throw error;
       if (!this.#isLost) onRegistry(error);
       this.#isLost = true;
@@ -191,7 +191,8 @@ export class Members {
     const now = clock.now();
     const entries = await registry.all({ signal });
     const seen = membersIn(entries, now);
-    // A registry that has lost this record has lost those of others as well. All put them again in time.
+    // A registry that has lost this record has lost the others' as well. All members put theirs again in
+    // time.
     if (this.#own !== undefined && !entries.some((entry) => entry.owner === owner))
       this.#forgottenUntil = now + ttlMs;
     const hasForgotten = now < this.#forgottenUntil;
@@ -208,7 +209,7 @@ export class Members {
   }
 }
 
-/** The members that a registry knows. It may have records of others too: of a control plane, for example. */
+/** The members that a registry knows. It may hold other records too, for example of a control plane. */
 function membersIn(entries: readonly RegistryEntry[], now: number): Map<number, Member> {
   const members = new Map<number, Member>();
   for (const { slot, owner, record } of entries) {
@@ -237,7 +238,7 @@ function assertAgreed(own: Readonly<Record<string, string>> = {}, { rank, agreed
   }
 }
 
-/** This process was away for so long that another one has its rank. */
+/** The error when this process was away for so long that another one took its rank. */
 function replaced(rank: number): TieredError {
   return new TieredError(
     'TIERED_UNAVAILABLE',

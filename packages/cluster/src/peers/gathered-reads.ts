@@ -3,26 +3,26 @@ import type { ReadOutcome, ReadRequest } from '@tiered/core/driver';
 import { LateWatch, memoryFor, sourceChanged } from '@tiered/core/internal';
 import { WantedRead, type WantedRange } from './wanted-read.js';
 
-/** The largest range that a batch may have. Larger ones are several. */
+/** The largest range in a batch. Larger ranges are split. */
 const PIECE = 2 ** 20;
-/** Ranges, and bytes, of one request. One that breaks costs these at most. */
+/** The most ranges, and bytes, of one request, which is what a failed request costs at most. */
 const MOST_RANGES = 256;
 const MOST_BYTES = 4 * 2 ** 20;
-/** Requests under way at a peer. What is wanted meanwhile waits, and goes together. */
+/** Requests in flight at a peer. Reads that come meanwhile wait, and are sent together. */
 const REQUESTS = 2;
 
-/** The peer, and for how long it is waited for. */
+/** A peer, and the deadline of its reads. */
 export interface GatheredReadsParts {
   /** Takes batches of ranges of up to 1 MiB. */
   readonly driver: StorageDriver;
   readonly clock: Clock;
-  /** Milliseconds until a request is given up, and a read, which may have waited for its request. */
+  /** Milliseconds until a request times out, and until a read does, including its wait for a request. */
   readonly deadlineMs: number;
-  /** Told of the outcomes of each request. Those that somebody else ended are not among them. */
+  /** Called with the outcomes of each request, without those that a caller ended. */
   readonly onOutcomes: (outcomes: readonly ReadOutcome[]) => void;
 }
 
-/** Reads that go in one request, and how many of them somebody still waits for. */
+/** Reads sent in one request, and how many of them are still waited for. */
 interface Batch {
   readonly reads: readonly WantedRead[];
   readonly end: AbortController;
@@ -30,11 +30,11 @@ interface Batch {
 }
 
 /**
- * Reads ranges from one peer, many in a request: those that are wanted in one turn of the event loop, and
- * those that come while its requests are under way. So a small sample costs a share of a request.
+ * Reads ranges from one peer, many in a request: those of one turn of the event loop, and those that come
+ * while its requests are in flight. So a small sample costs a share of a request.
  *
- * A request reads into memory of its own, as large as what its callers wait for. So an abort, and the
- * deadline, let a caller go at once, and nothing is written into memory that it has back.
+ * A request reads into its own memory, of the size its callers wait for. So an abort or the deadline releases
+ * a caller at once, and nothing is written to the caller's memory after that.
  */
 export class GatheredReads {
   readonly #parts: GatheredReadsParts;
@@ -50,14 +50,14 @@ export class GatheredReads {
   }
 
   /**
-   * Resolves to all bytes of the range, or rejects as the driver does; with `TIERED_DEADLINE` if it was
-   * not answered in time. An abort rejects at once, and ends a request that nobody waits for any more.
+   * Resolves to all bytes of the range, or rejects as the driver does, or with `TIERED_DEADLINE` if the peer
+   * did not answer in time. An abort rejects at once, and ends the request if no other read waits for it.
    */
   read(range: WantedRange): Promise<Uint8Array> {
     const read = new WantedRead(range);
     if (this.#hasEnded) read.fail(this.#endedError());
     if (!read.isOver) {
-      // Its request goes on to a deadline of its own, which decides on the peer.
+      // The request goes on until its own deadline, which decides on the peer.
       const expire = () => read.fail(this.#deadlineError());
       read.onEnd = this.#watch.after(this.#parts.deadlineMs, expire);
       this.#queue.push(read);
@@ -66,7 +66,7 @@ export class GatheredReads {
     return read.bytes;
   }
 
-  /** Fails all reads with `TIERED_CLOSED`, at once. Resolves when no request is under way. */
+  /** Fails all reads with `TIERED_CLOSED`, at once. Resolves when no request is in flight. */
   async end(): Promise<void> {
     this.#hasEnded = true;
     const error = this.#endedError();
@@ -83,7 +83,7 @@ export class GatheredReads {
     return new TieredError('TIERED_CLOSED', `${name} is asked no more.`, { driver: name, retryable: true });
   }
 
-  /** Sends what is wanted once this turn is over. */
+  /** Sends the queued reads once this turn is over. */
   #gather(): void {
     if (this.#isTurning || this.#underWay.size >= REQUESTS) return;
     this.#isTurning = true;
@@ -106,7 +106,7 @@ export class GatheredReads {
     }
   }
 
-  /** As many as one request may have, in their order; one at least. */
+  /** Takes as many reads as one request may have, in order; at least one. */
   #take(): WantedRead[] {
     this.#queue = this.#queue.filter(({ isOver }) => !isOver);
     let [count, ranges, bytes] = [0, 0, 0];
@@ -142,7 +142,7 @@ export class GatheredReads {
     }
   }
 
-  /** What is wrong with what came for a read; undefined if it has all of its bytes. */
+  /** The error of a read by its outcomes; undefined if it has all of its bytes. */
   #errorOf(outcomes: readonly ReadOutcome[], { range }: WantedRead): unknown {
     let got = 0;
     for (const outcome of outcomes) {
@@ -175,7 +175,7 @@ export class GatheredReads {
   }
 }
 
-/** The requests for a range, which fill its memory. */
+/** Splits a range into requests that fill its memory. */
 function inPieces({ key, offset, length, etag }: WantedRange): {
   readonly bytes: Uint8Array;
   readonly requests: readonly ReadRequest[];

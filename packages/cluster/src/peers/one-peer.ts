@@ -12,18 +12,19 @@ import { httpTransport } from '../serving/transport.js';
 import { Peer } from './peer.js';
 import { wantedRange } from './wanted-read.js';
 
-/** Where a peer is. */
+/** Options of `OnePeerDriver`. */
 export interface OnePeerOptions {
-  /** As the peer serves others: `http://HOST:PORT`. */
+  /** The URL where the peer serves others: `http://HOST:PORT`. */
   readonly url: string;
-  /** That of the cluster. */
+  /** The token of the cluster. */
   readonly token?: string | undefined;
   readonly clock?: Clock | undefined;
 }
 
 /**
- * Reads objects from one other worker as a cluster does, to measure the way to it. It has no listing. What
- * the peer does not keep is `TIERED_NOT_FOUND`, and what it is the home of, it fetches.
+ * Reads objects from one other worker as a cluster does, to measure the path to it. It cannot list. A read of
+ * an object that the peer does not keep rejects with `TIERED_NOT_FOUND`. The peer fetches the objects it is
+ * the home of.
  */
 export class OnePeerDriver extends InterceptingDriver {
   readonly #peer: Peer;
@@ -42,7 +43,7 @@ export class OnePeerDriver extends InterceptingDriver {
     });
   }
 
-  /** The peer is reached when something is read. */
+  /** Does not connect: the first read does. */
   override open(): Promise<void> {
     return Promise.resolve();
   }

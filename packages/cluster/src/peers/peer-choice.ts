@@ -10,14 +10,14 @@ export class PeerChoice {
     this.#model = model;
   }
 
-  /** Whether the source gives so many bytes sooner than a peer. In doubt the peer is asked. */
+  /** Whether the source serves this many bytes sooner than a peer. In doubt, the peer is asked. */
   prefersSource({ underWay }: { readonly underWay: number }, bytes: number): boolean {
     if (this.#model === undefined) return false;
     const source = longOr(this.#model.sourceMs(bytes, this.#atSource + 1));
     return source < longOr(this.#model.peerMs(bytes, underWay + 1));
   }
 
-  /** Makes a read of the source, and counts it as under way. */
+  /** Makes a read of the source, and counts it as in flight. */
   async read<T>(read: () => Promise<T>): Promise<T> {
     this.#atSource += 1;
     try {

@@ -4,28 +4,28 @@ import { TierHealth } from '@tiered/core/internal';
 import { GatheredReads } from './gathered-reads.js';
 import type { WantedRange } from './wanted-read.js';
 
-/** Faults that need no second one: wrong bytes, and a wait for nothing, which is long. */
+/** Faults that count at the first occurrence: wrong bytes, and a missed deadline, which costs a long wait. */
 const CERTAIN = ['TIERED_DATA_CORRUPT', 'TIERED_DEADLINE'] as const;
 
-/** What came of the reads of one peer. */
+/** Outcomes of the reads of one peer. */
 export interface PeerCounts {
-  /** Reads that it has answered with the bytes. */
+  /** Reads that it answered with the bytes. */
   readonly reads: number;
   readonly bytes: number;
-  /** Reads of objects that it does not have, and does not fetch: wrong guesses. */
+  /** Reads of objects that it neither has nor fetches: wrong guesses. */
   readonly missed: number;
-  /** Reads of objects that it has another version of. */
+  /** Reads of objects of which it has another version. */
   readonly changed: number;
-  /** Reads whose bytes did not have their checksum. */
+  /** Reads whose bytes did not match their checksum. */
   readonly damaged: number;
-  /** Reads that failed: it was down, too slow, or broke off. */
+  /** Reads that failed: the peer was down, too slow, or broke off. */
   readonly failed: number;
 }
 
-/** What came of no read. */
+/** The outcomes before any read. */
 export const NO_COUNTS: PeerCounts = { reads: 0, bytes: 0, missed: 0, changed: 0, damaged: 0, failed: 0 };
 
-/** What came of the reads of two. */
+/** Adds the outcomes of two peers. */
 export function sumOfCounts(one: PeerCounts, other: PeerCounts): PeerCounts {
   return {
     reads: one.reads + other.reads,
@@ -37,26 +37,26 @@ export function sumOfCounts(one: PeerCounts, other: PeerCounts): PeerCounts {
   };
 }
 
-/** What a peer is made of. */
+/** Options of `Peer`. */
 export interface PeerOptions {
   readonly rank: number;
   readonly url: string;
-  /** Its process. Another one at the same place is another peer, whatever was wrong with this one. */
+  /** Its process. Another process at the same URL is another peer, and starts without this one's faults. */
   readonly owner: string;
-  /** Reads from it. Belongs to the peer. */
+  /** The driver that reads from the peer. Owned by this object. */
   readonly driver: StorageDriver;
   readonly deadlineMs: number;
   readonly clock: Clock;
-  /** Told when it is left alone for a while. */
+  /** Called when the peer is skipped for a while. */
   readonly onOut: (retryInMs: number, error: unknown) => void;
-  /** Told when it is asked again. */
+  /** Called when the peer is asked again. */
   readonly onBack: () => void;
 }
 
 /**
- * Another worker, and how it is. After three failures in a row it is left alone, for a second at first and up
- * to a minute later; at once if its bytes were wrong, or it did not answer in time. Then it is asked for
- * something that nobody waits for, and its answer decides.
+ * Another worker, and its health. After three failures in a row it is skipped, for a second at first and for
+ * up to a minute later. It is skipped at once if its bytes were wrong or it missed the deadline. After that
+ * time a probe that no read waits for is sent to it, and the answer decides.
  */
 export class Peer {
   readonly rank: number;
@@ -65,11 +65,11 @@ export class Peer {
   readonly #options: PeerOptions;
   readonly #driver: StorageDriver;
   readonly #health: TierHealth;
-  /** Reads that may wait for what it fetches. */
+  /** Reads that may wait for the peer to fetch the object. */
   readonly #reads: GatheredReads;
   /**
-   * Reads of what it is the former home of: it answers from its tiers or not at all. Behind those that wait,
-   * two workers that fetch for each other could wait in a circle.
+   * Reads of objects that it is the former home of: it answers from its tiers or not at all. If these queued
+   * behind reads that wait, two workers that fetch for each other could wait in a circle.
    */
   readonly #formerReads: GatheredReads;
   readonly #counts = { ...NO_COUNTS };
@@ -89,27 +89,27 @@ export class Peer {
     const parts = { driver, clock, deadlineMs, onOutcomes };
     this.#reads = new GatheredReads(parts);
     this.#formerReads = new GatheredReads(parts);
-    // Sends nothing.
+    // Opening sends nothing.
     this.#opening = this.#driver.open({});
   }
 
-  /** Whether it is worth waiting for. */
+  /** Whether reads may wait for it. */
   get isAsked(): boolean {
     return this.#health.inService && !this.#health.isOnTrial;
   }
 
-  /** Whether it was left alone, and it is time to see whether it answers. */
+  /** Whether it was skipped, and it is time for a probe. */
   get isOnTrial(): boolean {
     return this.#health.isOnTrial && this.#probe === undefined;
   }
 
-  /** Asks it for a range that nobody waits for, to see whether it answers. */
+  /** Asks for a range that no read waits for, to test whether the peer answers. */
   probe(range: Omit<WantedRange, 'signal'>): void {
     const done = () => (this.#probe = undefined);
     this.#probe = this.read({ ...range, signal: undefined }, true).then(done, done);
   }
 
-  /** Reads that wait for it. */
+  /** Reads that wait for the peer. */
   get underWay(): number {
     return this.#underWay;
   }
@@ -119,9 +119,9 @@ export class Peer {
   }
 
   /**
-   * Reads a range. Rejects with `TIERED_NOT_FOUND` if it does not keep the object, and as the driver does.
-   * Within the deadline, whatever the peer does.
-   * @param isHome Whether it is the one to fetch the object.
+   * Reads a range. Rejects with `TIERED_NOT_FOUND` if the peer does not keep the object, and as the driver
+   * does. Settles within the deadline, whatever the peer does.
+   * @param isHome Whether the peer is to fetch the object.
    */
   async read(range: WantedRange, isHome: boolean): Promise<Uint8Array> {
     this.#underWay += 1;
@@ -139,7 +139,7 @@ export class Peer {
     }
   }
 
-  /** Ends its connections. Reads under way fail. */
+  /** Ends its connections. Reads in flight fail. */
   async close(): Promise<void> {
     await this.#opening;
     await Promise.all([this.#reads.end(), this.#formerReads.end()]);
@@ -154,7 +154,7 @@ export class Peer {
     else this.#counts.failed += 1;
   }
 
-  /** One request has ended. It counts once, whatever it asked for. */
+  /** Records the end of a request, which counts once, whatever it asked for. */
   #note(outcomes: readonly ReadOutcome[]): void {
     const failures = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []));
     const faults = failures.filter((error) => !isTieredError(error, 'TIERED_NOT_FOUND'));
@@ -164,7 +164,7 @@ export class Peer {
       return;
     }
     const certain = faults.find((error) => CERTAIN.some((code) => isTieredError(error, code)));
-    // An answer that has some of the objects is from a peer that works.
+    // A peer that answers with some of the objects works.
     if (certain === undefined && faults.length < outcomes.length) return;
     const retryInMs = certain === undefined ? this.#health.failed() : this.#health.failedForCertain();
     if (retryInMs !== undefined) this.#options.onOut(retryInMs, certain ?? fault);

@@ -12,57 +12,58 @@ import type { Peer } from './peer.js';
 import { PeerChoice } from './peer-choice.js';
 import { wantedRange } from './wanted-read.js';
 
-/** Second requests to the source, as a share of the reads of peers. */
+/** Hedges, which are second requests to the source, as a share of the reads of peers. */
 const HEDGES = 0.05;
-/** Bytes that they may bring at a time. */
+/** Bytes that hedges may have in flight. */
 const HEDGED_BYTES = 64 * 2 ** 20;
 
 /** A peer that may have an object. */
 export interface AskedPeer {
   readonly peer: Peer;
-  /** Whether it fetches the object if it does not have it. Otherwise it is a former home. */
+  /** Whether the peer fetches the object if it does not have it. Otherwise it is a former home. */
   readonly isHome: boolean;
 }
 
-/** What a driver around a source knows of the cluster. */
+/** Dependencies of `PeersDriver`: its view of the cluster. */
 export interface PeersDriverParts {
-  /** The peers that may have an object, in the order in which they are asked. */
+  /** The peers that may have an object, in the order they are asked. */
   readonly peersOf: (key: string) => readonly AskedPeer[];
-  /** Milliseconds after which a read that a peer has not answered is asked of the source as well. */
+  /** Milliseconds after which an unanswered read from a peer is hedged with a request to the source. */
   readonly lateAfterMs: number;
-  /** Says what the source gives sooner. Undefined: nothing. */
+  /** Predicts which reads the source serves sooner. Undefined: none. */
   readonly model?: PeerModel | undefined;
   readonly clock: Clock;
 }
 
-/** What was read below the tiers of a worker, since it joined. */
+/** Reads below the tiers of a worker since it joined. */
 export interface PeerReadCounts {
-  /** From peers: reads, and their bytes. */
+  /** Reads from peers, and their bytes. */
   readonly peers: { readonly reads: number; readonly bytes: number };
-  /** From the source: reads, and their bytes. */
+  /** Reads from the source, and their bytes. */
   readonly source: { readonly reads: number; readonly bytes: number };
-  /** Reads that peers were asked for and the source gave: they did not have the object, or failed. */
+  /** Reads that peers were asked for but the source served: the peers did not have the object, or failed. */
   readonly inVain: number;
-  /** Reads of objects that a peer keeps, and that the source gives sooner by the model. */
+  /** Reads of objects that a peer keeps but, by the model, the source serves sooner. */
   readonly preferred: number;
-  /** Second requests, to the source, for reads that a peer had not answered in time. */
+  /** Hedges: second requests, to the source, for reads that a peer had not answered in time. */
   readonly late: number;
 }
 
 /**
- * The source as the workers of a cluster share it: what a peer keeps is read from that peer. A peer that does
- * not have its object yet fetches it for both. What no peer gives is read from the source, so a peer can make
- * no read fail.
+ * The source as the workers of a cluster share it. An object that a peer keeps is read from that peer. A peer
+ * that does not have its object yet fetches it for both. If no peer serves an object, it is read from the
+ * source, so a peer can make no read fail.
  *
- * A read is of the version that it asks for: the peer compares it. Reads without a version take what the peer
- * has. Bytes of peers come with a checksum. Everything else, such as `stat` and `list`, is the source's.
+ * A read returns the version it asks for: the peer compares versions. A read without a version takes the
+ * peer's version. Bytes from peers come with a checksum. All other operations, such as `stat` and `list`, go
+ * to the source.
  */
 export class PeersDriver extends InterceptingDriver {
   readonly #parts: PeersDriverParts;
   readonly #allowance: Allowance;
   readonly #host: HedgeHost;
   readonly #choice: PeerChoice;
-  /** Hedged requests that nobody waits for but `close`. */
+  /** Hedged requests that only `close` waits for. */
   readonly #ending = new Set<Promise<unknown>>();
   readonly #counts = {
     peers: { reads: 0, bytes: 0 },
@@ -88,7 +89,7 @@ export class PeersDriver extends InterceptingDriver {
     };
   }
 
-  /** What was read, and from whom, so far. */
+  /** The reads so far, from peers and from the source. */
   get counts(): PeerReadCounts {
     const { peers, source, ...others } = this.#counts;
     const late = this.#allowance.counts.hedges;
@@ -118,7 +119,7 @@ export class PeersDriver extends InterceptingDriver {
     return call.proceed();
   }
 
-  /** The peers that may have a range. Nobody is asked for nothing. */
+  /** The peers that may have a range. An empty range is asked of none. */
   #peersOf(key: string, length: number): readonly AskedPeer[] {
     return length === 0 ? [] : this.#parts.peersOf(key);
   }
@@ -134,7 +135,7 @@ export class PeersDriver extends InterceptingDriver {
     for (const asked of sooner) {
       const count = await this.#fromPeer(asked, key, target, options);
       if (typeof count === 'number') return count;
-      // A read waits for nothing once. The next one may be behind the same network.
+      // A read waits in vain only once. The next peer may be behind the same network.
       if (count === 'late') break;
     }
     if (sooner.length > 0) this.#counts.inVain += 1;
@@ -142,7 +143,7 @@ export class PeersDriver extends InterceptingDriver {
     return this.#fromSource(() => this.inner.readInto(key, target, options));
   }
 
-  /** The bytes that came, or why none did. */
+  /** The bytes from a peer, or the reason why there are none. */
   async #fromPeer(
     { peer, isHome }: AskedPeer,
     key: string,
@@ -153,7 +154,7 @@ export class PeersDriver extends InterceptingDriver {
     const length = target.byteLength;
     const range = wantedRange(key, length, options);
     if (!peer.isAsked) {
-      // Nobody waits for a peer that has failed until it has answered.
+      // No read waits for a failed peer until it has answered a probe.
       if (peer.isOnTrial) peer.probe(range);
       return 'none';
     }
@@ -164,7 +165,7 @@ export class PeersDriver extends InterceptingDriver {
         isIntoMemory: false,
         first: async (until) => {
           const bytes = await peer.read({ ...range, signal: until }, isHome);
-          // Nothing is written once the source has answered.
+          // Once the source has answered, do not write to the target.
           until?.throwIfAborted();
           target.set(bytes);
           this.#counts.peers.reads += 1;
@@ -192,7 +193,7 @@ export class PeersDriver extends InterceptingDriver {
     }
   }
 
-  /** Makes a read that the model and the counts know of. */
+  /** Makes a read that the model and the counts include. */
   async #fromSource<T extends Uint8Array | number>(read: () => Promise<T>): Promise<T> {
     const got = await this.#choice.read(read);
     this.#cameFromSource(typeof got === 'number' ? got : got.byteLength);

@@ -13,7 +13,7 @@ export interface WantedRange {
   readonly signal: AbortSignal | undefined;
 }
 
-/** The range that a read of a driver asks for. */
+/** The range that a driver's read asks for. */
 export function wantedRange(
   key: string,
   length: number,
@@ -22,11 +22,11 @@ export function wantedRange(
   return { key, offset, length, etag: version === undefined ? undefined : etagOf(version), signal };
 }
 
-/** A range that somebody waits for. It ends once: with its bytes, a failure, or an abort. */
+/** A read of a range. It ends once: with its bytes, a failure, or an abort. */
 export class WantedRead {
   readonly range: WantedRange;
   readonly bytes: Promise<Uint8Array>;
-  /** Called when nobody waits for it any more. */
+  /** Called when its caller no longer waits for it. */
   onLeft: () => void = () => undefined;
   /** Called when it ends. */
   onEnd: () => void = () => undefined;
@@ -47,7 +47,7 @@ export class WantedRead {
     });
   }
 
-  /** Whether nobody waits for it any more. */
+  /** Whether it has ended. */
   get isOver(): boolean {
     return this.#isOver;
   }

@@ -13,11 +13,14 @@ import { ABSENT } from '@tiered/core/internal';
 import { inNewMemory } from '../in-new-memory.js';
 import { reservedKey, type RangeNames, type RangePart } from './range-names.js';
 
-/** Ranges that a read waits for at a time: from some homes at once, and not from all for a whole shard. */
+/**
+ * Ranges that a read waits for at a time: it reads from several homes at once, but not from all for a whole
+ * shard.
+ */
 const AT_ONCE = 8;
 
 /**
- * Whole objects again, whose ranges a hierarchy has. It knows no sizes: a range that the hierarchy does not
+ * Presents whole objects whose ranges a hierarchy has. It knows no sizes: a range that the hierarchy does not
  * have is beyond the end.
  */
 export class JoinedDriver extends InterceptingDriver {
@@ -32,7 +35,7 @@ export class JoinedDriver extends InterceptingDriver {
     this.capabilities = Object.freeze({
       ...source.capabilities,
       sharedViews: false,
-      // Those of the tiers of the hierarchy are other ones.
+      // The threads of the hierarchy's tiers are different ones.
       threads: undefined,
       readsAtOnce: undefined,
     });
@@ -69,7 +72,7 @@ export class JoinedDriver extends InterceptingDriver {
     return this.#names.isReserved(key) ? Promise.reject(reservedKey(key)) : proceed();
   }
 
-  /** Reads parts that follow each other. Returns where the bytes end in the target. */
+  /** Reads consecutive parts. Returns the end of the bytes in the target. */
   async #readParts(
     key: string,
     parts: readonly RangePart[],
@@ -96,9 +99,9 @@ export class JoinedDriver extends InterceptingDriver {
   }
 
   /**
-   * The parts whose ranges are there, up to the end of the object.
-   * @throws TieredError `TIERED_NOT_FOUND` for an object that is missing, and `TIERED_SOURCE_CHANGED` for
-   * one of another version.
+   * The parts whose ranges exist, up to the end of the object.
+   * @throws TieredError `TIERED_NOT_FOUND` for an object that is missing, and `TIERED_SOURCE_CHANGED` for one
+   * of another version.
    */
   async #thereOf(
     key: string,
@@ -109,10 +112,10 @@ export class JoinedDriver extends InterceptingDriver {
     const are = await Promise.all(parts.map(({ name }) => this.#isThere(key, name, version, signal)));
     const end = are.indexOf(false);
     if (end === -1) return parts;
-    // Beyond the end, or there is no such object.
+    // The range is beyond the end, or the object does not exist.
     const now = await this.inner.stat(key, { signal });
     const { start } = this.#names.rangeOf(parts[end]?.name ?? key) ?? { start: 0 };
-    // It has become shorter than the version that is read, or has just become longer.
+    // The object has become shorter than the version that is read, or has just become longer.
     const hasChanged = version !== undefined && now.version !== version;
     if (hasChanged || start < now.size) throw versionChanged(this, 'read', key);
     return parts.slice(0, end);
@@ -127,7 +130,7 @@ export class JoinedDriver extends InterceptingDriver {
     try {
       let found = await this.#keeper.stat(name, { signal });
       if (version === undefined || found.version === version) return true;
-      // It knows an older one, or the reader does.
+      // The hierarchy or the reader knows an older version.
       found = await this.#keeper.revalidate(name, { signal });
       if (found.version === version) return true;
     } catch (error) {

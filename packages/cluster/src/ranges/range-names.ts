@@ -1,35 +1,35 @@
 import { TieredError } from '@tiered/core';
 
-/** A range of an object by its name, and where it begins in the object. */
+/** A range of an object by its name, with its start in the object. */
 export interface NamedRange {
   readonly key: string;
   readonly start: number;
 }
 
-/** The part of a read that one range has. */
+/** The part of a read that lies in one range. */
 export interface RangePart {
   /** The name of the range. */
   readonly name: string;
-  /** Where the part begins in the range. */
+  /** The start of the part in the range. */
   readonly offset: number;
-  /** Where it begins in what is read, and where it ends. */
+  /** The start and the end of the part in the bytes that are read. */
   readonly from: number;
   readonly to: number;
 }
 
-/** Stands behind the key. Lower case, so that copies have readable names. */
+/** Follows the key. Lower case, so that copies have readable names. */
 const MARK = '.tiered-range-';
 const NAME = /^(.+)\.tiered-range-([1-9]\d*)-([1-9]\d*)$/s;
 
 /**
- * The names of the ranges of objects. The first range has the key of its object, so that an object of one
- * range stays what it is. Any other one has the key, the size of ranges and its number. Workers with another
- * size name other ranges, and none is taken for another.
+ * The names of the ranges of objects. The first range has the key of its object, so an object of one range
+ * keeps its name. Any other range is named by the key, the size of ranges and its number. Workers with
+ * another size use other names, so ranges of different sizes are never confused.
  */
 export class RangeNames {
   readonly #bytes: number;
 
-  /** @param bytes Those of a range. */
+  /** @param bytes The size of a range. */
   constructor(bytes: number) {
     this.#bytes = bytes;
   }
@@ -39,17 +39,17 @@ export class RangeNames {
     return NAME.test(key);
   }
 
-  /** The beginning of the keys of all objects that may have ranges whose names begin so. */
+  /** The common prefix of the keys of all objects that may have ranges whose names begin with `prefix`. */
   prefixOfKeys(prefix: string): string {
     const mark = prefix.indexOf(MARK);
     if (mark !== -1) return prefix.slice(0, mark);
-    // It may end within the mark.
+    // The prefix may end within the mark.
     for (let begun = MARK.length - 1; begun > 0; begun -= 1)
       if (prefix.endsWith(MARK.slice(0, begun))) return prefix.slice(0, -begun);
     return prefix;
   }
 
-  /** The range of a name; undefined if there is none of this size. */
+  /** The range of a name; undefined if the name is not one of a range of this size. */
   rangeOf(name: string): NamedRange | undefined {
     const [, key = '', bytes, index] = NAME.exec(name) ?? [];
     if (index === undefined) return { key: name, start: 0 };
@@ -59,12 +59,12 @@ export class RangeNames {
     return { key, start };
   }
 
-  /** The bytes of a range that begins there. */
+  /** The size of a range that begins at `start`. */
   sizeOf(start: number, objectSize: number): number {
     return Math.min(this.#bytes, objectSize - start);
   }
 
-  /** The ranges of an object, in their order. One of no bytes has one. */
+  /** The ranges of an object, in order. An empty object has one. */
   *rangesOf(key: string, size: number): Generator<{ readonly name: string; readonly size: number }> {
     let start = 0;
     do {
@@ -73,7 +73,7 @@ export class RangeNames {
     } while (start < size);
   }
 
-  /** The parts of a read, in their order. One of no bytes has one. */
+  /** The parts of a read, in order. An empty read has one. */
   *partsOf(key: string, offset: number, length: number): Generator<RangePart> {
     let from = 0;
     do {

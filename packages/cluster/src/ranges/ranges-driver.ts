@@ -18,32 +18,32 @@ import { RangeNames, type NamedRange } from './range-names.js';
 /** Options of `RangesDriver`. */
 export interface RangesOptions {
   /**
-   * Bytes of a range, at least 1. All workers need the same, else they are of no use to each other. Default:
-   * 64 MiB. Smaller ones spread better, and each is a key that every worker knows.
+   * Bytes of a range, at least 1. All workers need the same value, else they are of no use to each other.
+   * Default: 64 MiB. Smaller ranges spread better, but each is a key that every worker has to know.
    */
   readonly bytes?: ByteSize | undefined;
 }
 
-/** What a source of ranges cannot do. */
+/** Operations that a source of ranges does not support. */
 const REFUSED: readonly string[] = ['write', 'create', 'delete'];
-/** Objects of a page of a listing. */
+/** Objects per page of a listing. */
 const PAGE = 1_000;
 
 /**
- * Shows a large object of a source as several: its ranges, each a key of its own with the version of the
- * object. So each has a home of its own among the workers of a cluster, and a place of its own on their
- * tiers. An object that is not larger than a range is shown as it is. It can only be read.
+ * Splits each large object of a source into ranges. Each range has its own key and the version of the object.
+ * So each range has its own home among the workers of a cluster, and its own copy on their tiers. An object
+ * no larger than a range is shown as it is. The driver is read-only.
  *
- * Give it to `Cluster.source` for the hierarchy that is served, and read from a hierarchy around that one
- * whose source is `joined`: there, objects are whole. No key may end like the name of a range,
- * `.tiered-range-SIZE-NUMBER`. Listings leave such objects out.
+ * Pass it to `Cluster.source` for the hierarchy that is served. Read from a second hierarchy whose source is
+ * `joined` of the first: there, objects are whole. No key may end like the name of a range,
+ * `.tiered-range-SIZE-NUMBER`. Listings omit objects with these keys.
  */
 export class RangesDriver extends InterceptingDriver {
   override readonly capabilities: DriverCapabilities;
   readonly #names: RangeNames;
   readonly #bytes: number;
 
-  /** @throws TieredError `TIERED_CONFIG_INVALID` for a range of no bytes. */
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for a range size of 0. */
   constructor(source: StorageDriver, { bytes = '64MiB' }: RangesOptions = {}) {
     super(source);
     this.#bytes = parseBytes(bytes, 'bytes');
@@ -52,21 +52,21 @@ export class RangesDriver extends InterceptingDriver {
     this.capabilities = Object.freeze({ ...source.capabilities, write: false, delete: false });
   }
 
-  /** Other than that of the source: copies and manifests of whole objects are not of ranges. */
+  /** Differs from the source's identity: copies and manifests of whole objects do not fit ranges. */
   override get identity(): string {
     return `ranges of ${this.#bytes} bytes of ${identityOf(this.inner)}`;
   }
 
   /**
-   * Makes the source that has whole objects again, for the hierarchy that is read from. `stat`, `list` and
-   * writes are those of the source itself, and reads go to the ranges.
+   * Makes the source of whole objects, for the hierarchy that is read from. `stat`, `list` and writes go to
+   * the source itself, and reads go to the ranges.
    *
-   * A read gives bytes of the version that was asked for, whichever ranges it touches, and rejects with
-   * `TIERED_SOURCE_CHANGED` if they have another one. Without a version, each range is of any. A key that
-   * looks like the name of a range is `TIERED_KEY_INVALID`. An abort rejects once nothing is written to the
-   * target any more.
-   * @param keeper Has the ranges: its source is this driver, or `Cluster.source` of it. It has to be open
-   * while anything is read, and is closed by the caller, afterwards.
+   * A read returns bytes of the requested version, whichever ranges it touches, and rejects with
+   * `TIERED_SOURCE_CHANGED` if a range has another one. Without a version, each range may be of any version.
+   * A key that looks like the name of a range is rejected with `TIERED_KEY_INVALID`. An aborted read rejects
+   * once nothing writes to the target any more.
+   * @param keeper The hierarchy that has the ranges. Its source is this driver, or `Cluster.source` of it. It
+   * has to be open during reads, and the caller closes it afterwards.
    */
   joined(keeper: Hierarchy): StorageDriver {
     return new JoinedDriver(this.inner, keeper, this.#names);
@@ -87,7 +87,7 @@ export class RangesDriver extends InterceptingDriver {
     for await (const listed of objects) {
       let page: ObjectStat[] = [];
       for (const { key, size, version } of listed) {
-        // The other hierarchy tells of it.
+        // The other hierarchy reports it.
         if (this.#names.isReserved(key)) continue;
         for (const range of this.#names.rangesOf(key, size)) {
           if (!range.name.startsWith(prefix)) continue;
@@ -124,7 +124,7 @@ export class RangesDriver extends InterceptingDriver {
     return range;
   }
 
-  /** So many of the bytes are of the range itself. */
+  /** The number of bytes that lie in the range itself. */
   #within(offset: number, length: number): number {
     return Math.max(0, Math.min(length, this.#bytes - offset));
   }

@@ -1,12 +1,12 @@
 import { TieredError, type Clock } from '@tiered/core';
 import { onAbort, OperationScope, raceAbort } from '@tiered/core/internal';
 
-/** The reason for which a deadline is not waited for any more. */
+/** The abort reason of a deadline whose call has ended. */
 const ENDED = new Error('the call has ended');
 
 /**
- * The calls of a registry. Each ends in time, whatever its engine does, when its caller aborts it, and when
- * the registry is closed.
+ * The calls of a registry. Each ends within the bound whatever its engine does, when its caller aborts it,
+ * and when the registry is closed.
  */
 export class Calls {
   readonly #name: string;
@@ -18,7 +18,7 @@ export class Calls {
   /**
    * @param name The name of the registry, for messages.
    * @param clock Measures the bound.
-   * @param boundMs Milliseconds after which a call is given up.
+   * @param boundMs Milliseconds after which a call times out.
    */
   constructor(name: string, clock: Clock, boundMs: number) {
     this.#name = name;
@@ -34,7 +34,7 @@ export class Calls {
     return this.#state === 'closed';
   }
 
-  /** Makes the call after which the others may be made. Does nothing if it has been made. */
+  /** Makes the opening call, after which others may be made. Does nothing if it has succeeded before. */
   async open(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     if (this.#state === 'open') return;
     await this.#run(signal, work);
@@ -43,7 +43,7 @@ export class Calls {
 
   /**
    * Makes a call.
-   * @param work Is given a signal that aborts when nobody waits for the call any more.
+   * @param work Gets a signal that aborts when the call is no longer waited for.
    * @throws TieredError `TIERED_UNAVAILABLE` after the bound.
    */
   async run<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -80,7 +80,7 @@ export class Calls {
   }
 }
 
-/** The error of a registry that cannot be reached now. */
+/** The error of a registry that cannot be reached at present. */
 export function unavailable(name: string, what: string, cause?: unknown): TieredError {
   return new TieredError('TIERED_UNAVAILABLE', `${name} ${what}.`, { cause, retryable: true });
 }

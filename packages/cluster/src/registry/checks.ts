@@ -2,17 +2,19 @@ import { TieredError } from '@tiered/core';
 import { assertCounts, configError } from '@tiered/core/internal';
 import type { PutOptions, RegistryEntry } from './registry.js';
 
-/** Bytes of a record as JSON. */
+/** The most bytes of a record as JSON. */
 const LARGEST_RECORD = 16 * 1024;
 const SHORTEST_TTL_MS = 1000;
 const LONGEST_SLOT = 128;
 
-/** What every engine keeps as it is. A slot is a name as well: no separators of paths, no wildcards. */
+/**
+ * Characters that every engine stores unchanged. A slot is a name as well: no path separators, no wildcards.
+ */
 const OWNER = /^[\x20-\x7e]{1,256}$/;
 const SLOT = /^[\w-]+(\.[\w-]+)*$/;
 
 /**
- * Refuses what no registry keeps, so that all refuse the same.
+ * Rejects entries that no registry accepts, so that all registries reject the same ones.
  * @returns The record as JSON.
  * @throws TieredError `TIERED_CONFIG_INVALID`, `TIERED_TOO_LARGE`.
  */

@@ -1,4 +1,6 @@
-/** Who is there: the contract of registries, and those that need no server. */
+/**
+ * The contract of registries, which say which members are present, and the registries that need no server.
+ */
 export type { PutOptions, Registry, RegistryCallOptions, RegistryEntry } from './registry.js';
 export { MemoryRecords, MemoryRegistry } from './memory-registry.js';
 export { SqliteRegistry, type SqliteRegistryOptions } from './sqlite-registry.js';

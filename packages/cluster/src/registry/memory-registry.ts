@@ -5,12 +5,12 @@ import { assertSlot, checkedRecord } from './checks.js';
 import type { PutOptions, Registry, RegistryCallOptions, RegistryEntry } from './registry.js';
 import { Watchers } from './watchers.js';
 
-/** A record, and when it expires. */
+/** A record with its expiry time. */
 interface Kept extends RegistryEntry {
   readonly until: number;
 }
 
-/** What the registries of one process share. */
+/** The records that the registries of one process share. */
 export class MemoryRecords {
   readonly clock: Clock;
   readonly #kept = new Map<string, Kept>();
@@ -35,24 +35,24 @@ export class MemoryRecords {
     return true;
   }
 
-  /** Removes a record, if it is the owner's. */
+  /** Removes a record, if the owner has it. */
   leave(slot: string, owner: string): void {
     if (this.#kept.get(slot)?.owner !== owner) return;
     this.#kept.delete(slot);
     this.#watchers.tell();
   }
 
-  /** Calls back at each change. Returns what stops that. */
+  /** Calls back at each change. Returns a function that stops it. */
   watch(changed: () => void): () => void {
     return this.#watchers.add(changed);
   }
 }
 
-/** Nothing is waited for. */
+/** The bound of calls, which never wait. */
 const BOUND_MS = 1000;
 
 /**
- * A registry in the memory of one process, for workers that are threads of a test or of a simulation. Records
+ * A registry in the memory of one process, for workers that are threads of a test or a simulation. Records
  * expire by the clock of `MemoryRecords`.
  */
 export class MemoryRegistry implements Registry {
@@ -62,7 +62,7 @@ export class MemoryRegistry implements Registry {
   readonly #calls: Calls;
   readonly #watchers: Watchers;
 
-  /** @param records What the workers share. */
+  /** @param records The records that the workers share. */
   constructor(records: MemoryRecords) {
     this.#records = records;
     this.#calls = new Calls(this.name, records.clock, BOUND_MS);
@@ -77,7 +77,7 @@ export class MemoryRegistry implements Registry {
   }
 
   async put(entry: RegistryEntry, options: PutOptions): Promise<boolean> {
-    // A record of its own, as others see it.
+    // Store a separate copy of the record, as others see it.
     const record: unknown = JSON.parse(checkedRecord(entry, options));
     const { slot, owner } = entry;
     return this.#calls.run(options.signal, async () =>

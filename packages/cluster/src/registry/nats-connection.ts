@@ -7,16 +7,16 @@ import { isBucketGone, isOtherSettings } from './nats-errors.js';
 import type { NatsRegistryOptions, NatsSettings } from './nats-options.js';
 import { Waiters } from './waiters.js';
 
-/** Milliseconds for one attempt to connect, shorter than a call, which says how it has failed. */
+/** Milliseconds for one attempt to connect, less than for a call, so that the call reports how it failed. */
 const CONNECT_MS = 4000;
-/** Milliseconds between two attempts to connect again. */
+/** Milliseconds between two attempts to reconnect. */
 const RECONNECT_MS = 500;
-/** A server that has not answered for two of these pings, in milliseconds, is left. */
+/** Milliseconds between pings. A server that has not answered two of them is left. */
 const PING_MS = 5000;
 
 /**
- * A connection to a server of NATS, which is made again for ever after it is lost. Requests wait until it is
- * there: the client would keep them in memory.
+ * A connection to a NATS server, which reconnects for ever after it is lost. Requests wait here until it is
+ * connected, because the client would keep them in memory.
  */
 export class NatsLink {
   readonly #connection: NatsConnection;
@@ -34,7 +34,7 @@ export class NatsLink {
     void this.#follow();
   }
 
-  /** Connects for the first time, which fails if no server is there. */
+  /** Connects for the first time. Fails if no server can be reached. */
   static async connect(options: NatsRegistryOptions, settings: NatsSettings): Promise<NatsLink> {
     const { transport, kv } = await importClient();
     const { token, user, password, credsFile, tls } = options;
@@ -43,30 +43,30 @@ export class NatsLink {
       servers: [...settings.servers],
       timeout: CONNECT_MS,
       maxReconnectAttempts: -1,
-      // Credentials that are wrong now may be right again when the server has its configuration.
+      // Credentials that are wrong now may be valid again once the server has its configuration.
       ignoreAuthErrorAbort: true,
       reconnectTimeWait: RECONNECT_MS,
       pingInterval: PING_MS,
       ...(token !== undefined && { token }),
       ...(user !== undefined && { user, pass: password ?? '' }),
       ...(creds && { authenticator: transport.credsAuthenticator(creds) }),
-      // The client takes a field that is there for one that is given.
+      // The client treats a field that is present as given, even if it is undefined.
       ...(tls && { tls: definedOf(tls) }),
     });
     return new NatsLink(connection, kv, settings);
   }
 
-  /** Whether the connection was given up, by `close` or for another reason. */
+  /** Whether the connection was closed for good, by `close` or for another reason. */
   get isClosed(): boolean {
     return this.#connection.isClosed();
   }
 
-  /** Resolves when the server is there. */
+  /** Resolves when the server is connected. */
   async connected(signal: AbortSignal): Promise<void> {
     while (!this.#isConnected) await this.#reconnected.wait(signal);
   }
 
-  /** The bucket, which is made if it is not there and may be made. */
+  /** The bucket. It is created if it is missing and may be created. */
   async bucket(): Promise<Bucket> {
     const opened = (this.#bucket ??= this.#open());
     try {
@@ -77,13 +77,13 @@ export class NatsLink {
     }
   }
 
-  /** Has the bucket be opened anew, as it is not there any more. */
+  /** Makes the next call open the bucket again, because it no longer exists. */
   forgetBucket(): void {
     this.#bucket = undefined;
     for (const tell of [...this.#breaks]) tell();
   }
 
-  /** Calls a listener when the connection or the bucket is lost. Returns what stops that. */
+  /** Calls a listener when the connection or the bucket is lost. Returns a function that removes it. */
   onBreak(listener: () => void): () => void {
     this.#breaks.add(listener);
     return () => this.#breaks.delete(listener);
@@ -95,7 +95,7 @@ export class NatsLink {
 
   async #open(): Promise<Bucket> {
     const { bucket, ttlMs, replicas, make } = this.#settings;
-    // Records are asked of the server that takes them, since others may be behind.
+    // Records are read from the server that takes the writes, since others may be behind.
     const settings = { ttl: ttlMs, replicas, history: 1, allow_direct: false };
     const kvm = new this.#kv.Kvm(this.#connection);
     const create = () => kvm.create(bucket, { ...settings });
@@ -112,7 +112,7 @@ export class NatsLink {
     return asBucket(made);
   }
 
-  /** Knows whether the server is there. Ends with the connection. */
+  /** Tracks whether the server is connected. Ends with the connection. */
   async #follow(): Promise<void> {
     for await (const { type } of this.#connection.status()) {
       if (type === 'disconnect') {
@@ -123,14 +123,14 @@ export class NatsLink {
         this.#reconnected.wake();
       }
     }
-    // Who waits finds that it is closed.
+    // Waiting calls then find that it is closed.
     this.#isConnected = true;
     this.forgetBucket();
     this.#reconnected.wake();
   }
 }
 
-/** A bucket is all of this; its type says less, so that others could be made. */
+/** A bucket is all of this. Its declared type has less, so that it can have other implementations. */
 const asBucket = (made: KV): Bucket => made as unknown as Bucket;
 
 async function credsOf(file: string): Promise<Uint8Array> {
@@ -138,7 +138,7 @@ async function credsOf(file: string): Promise<Uint8Array> {
     const { code } = cause as NodeJS.ErrnoException;
     throw configError('credsFile', `a file that can be read (${code})`, file);
   });
-  // As the client looks for both, which has no better message than this one.
+  // The client looks for both in the same way, and its message is no better than this one.
   if ((text.match(/-{3,}\n.+\n\s*-{3,}/g) ?? []).length >= 2) return new TextEncoder().encode(text);
   throw configError('credsFile', 'a file with a JWT and its key, as nsc makes it', file);
 }

@@ -1,7 +1,7 @@
 import { isTieredError, TieredError, type ErrorCode } from '@tiered/core';
 import { unavailable } from './calls.js';
 
-/** Codes of errors of JetStream. */
+/** JetStream error codes. */
 const WRONG_REVISION = [10071, 10164];
 const NO_SUCH_STREAM = 10059;
 const OTHER_SETTINGS = 10058;
@@ -10,20 +10,20 @@ const NO_JETSTREAM = [10039, 10076];
 const named = (error: unknown): string => (error instanceof Error ? error.name : '');
 const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown }).code;
 
-/** Whether somebody else has changed a record since it was read. */
+/** Whether another process has changed a record since it was read. */
 export const isWrongRevision = (error: unknown): boolean => WRONG_REVISION.includes(Number(codeOf(error)));
 
-/** Whether somebody else has made the bucket at the same time, with other settings. */
+/** Whether another process has created the bucket at the same time, with other settings. */
 export const isOtherSettings = (error: unknown): boolean => codeOf(error) === OTHER_SETTINGS;
 
-/** Whether there may be no bucket: a server that has lost its storage has none. */
+/** Whether the bucket may be missing: a server that has lost its storage has none. */
 export const isBucketGone = (error: unknown): boolean =>
   codeOf(error) === NO_SUCH_STREAM || named(error) === 'JetStreamNotEnabled';
 
 /**
- * The error of a client of NATS, as one of ours. It shows nothing of what the client was given.
- * @param wasReached Whether the bucket was there before. Servers that begin, or have no leader, say that they
- * have no JetStream either.
+ * Converts an error of the NATS client to one of ours. It shows none of the client's options.
+ * @param wasReached Whether the bucket was reached before. Servers that are starting, or have no leader, also
+ * say that they have no JetStream.
  */
 export function natsError(name: string, error: unknown, wasReached: boolean): Error {
   if (isTieredError(error)) return error;
@@ -39,7 +39,7 @@ export function natsError(name: string, error: unknown, wasReached: boolean): Er
   return unavailable(name, unreachable(error), error);
 }
 
-/** Why a server cannot be reached, by what the system or the client says of it. */
+/** Reasons why a server cannot be reached, by the code of the system or the client. */
 const REASONS: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'no server listens there'],
   ['ENOTFOUND', 'the name of its host has no address'],

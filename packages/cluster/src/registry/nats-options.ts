@@ -2,53 +2,56 @@ import { assertCounts, configError, hiddenConfigError } from '@tiered/core/inter
 import type { Clock } from '@tiered/core';
 import { assertTtl } from './checks.js';
 
-/** What a connection by TLS needs. All are paths of PEM files. */
+/** TLS options. All are paths of PEM files. */
 export interface NatsTls {
-  /** Who has signed the certificate of the server. Default: those that Node trusts. */
+  /** The authorities that signed the server's certificate. Default: those that Node trusts. */
   readonly caFile?: string | undefined;
-  /** The certificate and the key of this client, if the server asks for one. */
+  /** The certificate and the key of this client, if the server requires one. */
   readonly certFile?: string | undefined;
   readonly keyFile?: string | undefined;
 }
 
 /** Options of a `NatsRegistry`. */
 export interface NatsRegistryOptions {
-  /** Such as `nats://10.0.0.7:4222`. Several are servers of one cluster: any of them is taken. */
+  /**
+   * The URL of a server, such as `nats://10.0.0.7:4222`, or of several servers of one cluster, of which any
+   * is used.
+   */
   readonly servers: string | readonly string[];
   /**
-   * The bucket. It is made if it is not there (`make`). 1 to 64 letters, digits, `-` and `_`; all members
-   * name the same.
+   * The name of the bucket, the same for all members. 1 to 64 letters, digits, `-` and `_`. It is created if
+   * it is missing (`make`).
    */
   readonly name: string;
-  /** One of these, if the server asks for it: a token, */
+  /** A token, if the server requires one. Give at most one of `token`, `user` and `credsFile`. */
   readonly token?: string | undefined;
-  /** a user with a password, */
+  /** A user, which needs a `password`, if the server requires one. */
   readonly user?: string | undefined;
   readonly password?: string | undefined;
-  /** or the path of a file with a JWT and its key, as `nsc` makes them. It is read at each `open`. */
+  /** The path of a file with a JWT and its key, as `nsc` makes them. It is read at each `open`. */
   readonly credsFile?: string | undefined;
   /**
-   * Default: no TLS, unless the server asks for it. Name servers by the names in their certificates: the
-   * client takes an address for `localhost`.
+   * Default: no TLS, unless the server requires it. Name servers by the names in their certificates: the
+   * client treats an address as `localhost`.
    */
   readonly tls?: NatsTls | undefined;
   /**
-   * Milliseconds after which a record is gone unless it is put again, at least 1,000: the server has one time
-   * for all records of a bucket. All members name the same. Default: 10,000, so that a worker that was killed
-   * is forgotten before an epoch has lost much by it, and one that computes is not.
+   * Milliseconds after which a record expires unless it is put again, at least 1,000. The server has one
+   * lifetime for all records of a bucket, so all members give the same value. Default: 10,000, so that a
+   * killed worker is forgotten before it costs an epoch much, and a busy worker is not forgotten.
    */
   readonly ttlMs?: number | undefined;
   /**
-   * How many servers of a cluster keep the bucket that is made, from 1 to 5. With 3, one of them may fail.
-   * Default: 1, which every server can do.
+   * The number of servers of a cluster that keep the created bucket, from 1 to 5. With 3, one of them may
+   * fail. Default: 1, which every server supports.
    */
   readonly replicas?: number | undefined;
   /**
-   * Whether the bucket is made if it is not there. Default: true. If not, as for those who only look, calls
-   * reject with `TIERED_NOT_FOUND`.
+   * Whether to create the bucket if it is missing. Default: true. If false, for example for clients that only
+   * read, calls reject with `TIERED_NOT_FOUND` instead.
    */
   readonly make?: boolean | undefined;
-  /** Measures the bound of calls. Default: `systemClock`. */
+  /** Times out calls. Default: `systemClock`. */
   readonly clock?: Clock | undefined;
 }
 
@@ -56,7 +59,7 @@ const NAME = /^[\w-]{1,64}$/;
 const DEFAULT_TTL_MS = 10_000;
 const MOST_REPLICAS = 5;
 
-/** Options as they are used. */
+/** Options with their defaults. */
 export interface NatsSettings {
   readonly servers: readonly string[];
   readonly bucket: string;
@@ -83,7 +86,7 @@ export function settingsOf(options: NatsRegistryOptions): NatsSettings {
   return { servers, bucket: name, ttlMs, replicas, make };
 }
 
-/** Servers are named in messages, so they have no passwords in them. */
+/** Messages name servers, so their URLs may not contain passwords. */
 function assertServer(server: string): void {
   const url = server.includes('://') ? server : `nats://${server}`;
   if (!URL.canParse(url)) throw configError('servers', 'a URL such as "nats://host:4222"', server);

@@ -9,29 +9,30 @@ import { settingsOf, type NatsRegistryOptions, type NatsSettings } from './nats-
 import type { PutOptions, Registry, RegistryCallOptions, RegistryEntry } from './registry.js';
 import { Watchers } from './watchers.js';
 
-/** Milliseconds after which a call is given up. */
+/** Milliseconds after which a call times out. */
 const BOUND_MS = 5000;
-/** Milliseconds after which it is tried again to watch. */
+/** Milliseconds between attempts to watch. */
 const AGAIN_MS = 1000;
-/** Records that are asked for at a time. */
+/** Records that are requested at a time. */
 const AT_A_TIME = 64;
 
-/** The reason for which updates are not waited for any more. */
+/** The abort reason of a watch that has ended. */
 const ENDED = new Error('the watch has ended');
 
 /**
- * The registry for workers of several machines: a bucket of NATS JetStream. The server has to be started with
- * `-js`; versions from 2.9 on are tested. Several registries may share a server, by names.
+ * A registry for workers of several machines: a bucket of NATS JetStream. The server has to be started with
+ * `-js`; versions from 2.9 on are tested. Several registries may share a server under different names.
  *
- * A slot has one owner: it is taken only if it is free, and renewed only as the revision that was read. `put`
- * costs two requests, `all` one and one for each record. Records expire by the clock of the server, and
- * without a hint to who watches. They live as long as the `ttlMs` of the registry says; `put` rejects with
- * `TIERED_CONFIG_INVALID` if they were to live longer.
+ * A slot has one owner: it is taken only if it is free, and renewed only at the revision that was read. `put`
+ * costs two requests; `all` costs one, and one for each record. Records expire by the clock of the server,
+ * without a hint to watchers. They live for the `ttlMs` of the registry; `put` rejects with
+ * `TIERED_CONFIG_INVALID` for a longer lifetime.
  *
- * `open` rejects with `TIERED_UNAVAILABLE` if no server is there, `TIERED_PERMISSION` for wrong credentials,
- * `TIERED_UNSUPPORTED` without JetStream, and `TIERED_CONFIG_INVALID` if the bucket has another `ttlMs`.
- * After that, a lost connection is made again for ever, in the background. Calls that find none reject with
- * `TIERED_UNAVAILABLE` after 5 s. A server that has lost its storage gets a new bucket, with the next record.
+ * `open` rejects with `TIERED_UNAVAILABLE` if no server can be reached, `TIERED_PERMISSION` for wrong
+ * credentials, `TIERED_UNSUPPORTED` without JetStream, and `TIERED_CONFIG_INVALID` if the bucket has another
+ * `ttlMs`. After that, a lost connection is retried for ever in the background. Calls without a connection
+ * reject with `TIERED_UNAVAILABLE` after 5 s. A server that has lost its storage gets a new bucket with the
+ * next record.
  */
 export class NatsRegistry implements Registry {
   readonly name: string;
@@ -98,7 +99,7 @@ export class NatsRegistry implements Registry {
     await this.#disconnect();
   }
 
-  /** Also a connection that is there only later. */
+  /** Closes the connection, also one that is still being made. */
   async #disconnect(): Promise<void> {
     const link = this.#link;
     this.#link = undefined;
@@ -108,7 +109,7 @@ export class NatsRegistry implements Registry {
     );
   }
 
-  /** Does something with the bucket; once more if it turns out to be gone. */
+  /** Runs `work` with the bucket, and retries once if the bucket turns out to be gone. */
   async #use<T>(work: (bucket: Bucket) => Promise<T>, signal: AbortSignal): Promise<T> {
     try {
       const link = await this.#connected(signal);
@@ -131,7 +132,7 @@ export class NatsRegistry implements Registry {
       const link = await (this.#link ??= this.#connect());
       await link.connected(signal);
       if (!link.isClosed) return link;
-      // Nobody has closed it but the client, which gives up for reasons of its own.
+      // The client itself has closed it, for reasons of its own.
       if ((await this.#link) === link) this.#link = undefined;
     }
   }
@@ -144,7 +145,7 @@ export class NatsRegistry implements Registry {
     return connecting;
   }
 
-  /** Follows the bucket, and begins again whenever the connection or the bucket is lost. */
+  /** Watches the bucket, and restarts whenever the connection or the bucket is lost. */
   async #watch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#watchOnce(signal).catch(() => undefined);
@@ -161,7 +162,7 @@ export class NatsRegistry implements Registry {
       const bucket = await raceAbort(link.bucket(), broken.signal);
       const updates = await bucket.watch({ headers_only: true });
       stops.push(onAbort(broken.signal, () => updates.stop()));
-      // The first ones are what is there, so nothing is missed while it begins.
+      // The first updates are the existing records, so nothing is missed while the watch begins.
       for await (const update of updates)
         if (update !== undefined && !broken.signal.aborted) this.#watchers.tell();
     } finally {
@@ -170,7 +171,7 @@ export class NatsRegistry implements Registry {
   }
 }
 
-/** What is kept, if there is something: a record that was removed leaves a mark. */
+/** The record of an entry, if it has one: a removed record leaves a marker. */
 function keptIn(entry: KvEntry | null): { readonly owner: string; readonly record: unknown } | undefined {
   if (entry === null || entry.operation !== 'PUT') return undefined;
   try {
@@ -181,7 +182,7 @@ function keptIn(entry: KvEntry | null): { readonly owner: string; readonly recor
   }
 }
 
-/** Repeats a change that somebody else has made at the same time, as the revision tells. */
+/** Retries a change when the revision shows that another process has made one at the same time. */
 async function change<T>(attempt: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (;;) {
     signal.throwIfAborted();
@@ -198,7 +199,7 @@ function putSlot(bucket: Bucket, slot: string, owner: string, value: string, sig
     const entry = await bucket.get(slot);
     const kept = keptIn(entry);
     if (kept !== undefined && kept.owner !== owner) return false;
-    // What is no record of ours is in nobody's slot.
+    // An entry that is no record of ours does not occupy the slot.
     if (entry === null) await bucket.create(slot, value);
     else await bucket.update(slot, value, entry.revision);
     return true;

@@ -45,16 +45,13 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/**
- * Milliseconds for which the end waits for a call under way, so that a disk that hangs does not keep it
- * longer.
- */
+/** Milliseconds for which `end` waits for a call in flight, so that a hanging disk cannot block it longer. */
 const LONGEST_WAIT_MS = 1000;
 
-/** The reason for which the end of the thread is not waited for any more. */
+/** The abort reason of the wait for the thread's end, once the thread has ended. */
 const EXITED = new Error('the thread of the registry has ended');
 
-/** The gates of all threads, which are closed when this process, or this thread, ends without that. */
+/** The gates of all threads. They are closed when this process or this thread ends without closing them. */
 const gates = new Set<Int32Array>();
 
 function closeGates(): void {
@@ -62,12 +59,12 @@ function closeGates(): void {
   for (const gate of gates) Atomics.wait(gate, IN_CALL, 1, LONGEST_WAIT_MS);
 }
 
-/** By the package's own name for it: this module may be in any file of the build. */
+/** Resolved by the package's own name for it, since this module may be in any file of the build. */
 const THREAD = createRequire(import.meta.url).resolve('#registry-thread');
 
 /**
- * The file of an embedded registry, which a thread of its own keeps open: no call blocks the event loop,
- * however slow the disk is.
+ * The file of an embedded registry, kept open by its own thread. No call blocks the event loop, however slow
+ * the disk is.
  */
 export class RecordThread {
   readonly #name: string;
@@ -76,15 +73,15 @@ export class RecordThread {
   readonly #exited: Promise<void>;
   readonly #gate = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
   readonly #waiting = new Map<number, Waiting>();
-  /** Calls that nobody waits for any more, and that the thread has not answered. */
+  /** Calls that are no longer waited for, and that the thread has not answered. */
   #late = 0;
   readonly #caughtUp = new Waiters();
   #asked = 0;
   #ended: Error | undefined;
 
   /**
-   * @param path Of the file.
-   * @param name Of the registry, for messages.
+   * @param path The path of the file.
+   * @param name The name of the registry, for messages.
    * @param clock Bounds the wait at the end.
    */
   constructor(path: string, name: string, clock: Clock) {
@@ -108,8 +105,8 @@ export class RecordThread {
   }
 
   /**
-   * Makes a call, again and again while another process is writing.
-   * @param signal Ends that, and the wait.
+   * Makes a call, and retries while another process is writing.
+   * @param signal Aborts the retries and the wait.
    */
   async call<C extends keyof RecordCalls>(
     call: C,
@@ -121,20 +118,20 @@ export class RecordThread {
       try {
         return await this.#once(call, options, signal);
       } catch (error) {
-        // The thread has waited for the other process already.
+        // The thread has already waited for the other process.
         if (!isBusy(error)) throw error;
       }
     }
   }
 
   /**
-   * Ends the thread after the call under way. A call that hangs is waited for a second. Idempotent.
+   * Ends the thread after the call in flight, with at most a second's wait for a call that hangs. Idempotent.
    */
   async end(): Promise<void> {
     this.#over(undefined);
     Atomics.store(this.#gate, CLOSED, 1);
     this.#worker.ref();
-    // Makes the thread look at the gate.
+    // Makes the thread check the gate.
     this.#worker.postMessage(undefined);
     const exited = new AbortController();
     const late = this.#clock.sleep(LONGEST_WAIT_MS, exited.signal, { background: true });
@@ -148,7 +145,7 @@ export class RecordThread {
     options: unknown,
     signal: AbortSignal,
   ): Promise<ReturnType<RecordCalls[C]>> {
-    // No call is sent to a disk that hangs, or they would be there for ever.
+    // Send no calls to a disk that hangs, or they would pile up for ever.
     while (this.#late > 0) await this.#caughtUp.wait(signal);
     if (this.#ended !== undefined) throw this.#ended;
     this.#asked += 1;

@@ -8,7 +8,7 @@ import { RecordThread } from './record-thread.js';
 import type { PutOptions, Registry, RegistryCallOptions, RegistryEntry } from './registry.js';
 import { Watchers } from './watchers.js';
 
-/** Milliseconds after which a call is given up: another process was stopped while it was writing. */
+/** Milliseconds after which a call times out because another process was stopped while writing. */
 const BOUND_MS = 2000;
 /** Milliseconds between two looks for changes. Each takes some 50 microseconds of the thread. */
 const LOOK_MS = 500;
@@ -18,39 +18,40 @@ const NAME = /^\w[\w.-]{0,63}$/;
 /** Options of a `SqliteRegistry`. */
 export interface SqliteRegistryOptions {
   /**
-   * The file. It and its directory are made where they are missing, with the modes 0600 and 0700. It has to
-   * be on a disk of this machine, or in memory: SQLite's locks do not work on every network file system. All
-   * processes have to reach the same file, so containers mount the directory, and not the file.
+   * The path of the file. The file and its directory are created if missing, with modes 0600 and 0700. The
+   * file has to be on a disk of this machine, or in memory: SQLite's locks do not work on every network file
+   * system. All processes have to reach the same file, so containers mount the directory, not the file.
    */
   readonly path: string;
-  /** Measures the bound of calls, and when to look for changes. Default: `systemClock`. */
+  /** Times out calls, and paces looks for changes. Default: `systemClock`. */
   readonly clock?: Clock | undefined;
   /**
    * Milliseconds of a clock that all processes of the machine share. Records expire by it. Default: the time
-   * since the machine was started, without the time for which it was suspended. Unlike the time of day it
-   * never jumps, so that a clock that is set takes nobody's slot.
+   * since the machine was started, without the time it was suspended. Unlike the time of day it never jumps,
+   * so setting the clock costs no member its slot.
    */
   readonly now?: (() => number) | undefined;
 }
 
 /**
- * The registry for processes of one machine, also in several containers: a small SQLite file. The default,
+ * A registry for processes of one machine, also in several containers: a small SQLite file. It is the default
  * because it needs no server.
  *
- * A slot has one owner at a time, whatever process is killed or stopped when. A process that is stopped while
- * it writes keeps the others from writing: their calls reject with `TIERED_UNAVAILABLE` after 2 s, until it
- * goes on or is killed. So do calls while the disk hangs. No call blocks the event loop; a thread makes them.
+ * A slot has one owner at a time, even if processes are killed or stopped at any moment. A process that is
+ * stopped while it writes blocks the writes of others: their calls reject with `TIERED_UNAVAILABLE` after 2
+ * s, until the process resumes or is killed. Calls while the disk hangs reject in the same way. No call
+ * blocks the event loop; a thread makes them.
  *
- * A damaged file is put aside (`FILE.damaged`) and begun anew. Records are there again when their members
- * have put them again. The same holds for a file that is deleted.
+ * A damaged file is moved aside (`FILE.damaged`) and replaced by a new one. Records reappear when their
+ * members put them again. The same holds for a deleted file.
  *
  * `open` rejects with `TIERED_PERMISSION` for a file or a directory of another user, a file that others may
- * read, and a directory that others may write to; and with `TIERED_DIRECTORY_NOT_OURS` for a database that is
- * something else. `watch` looks every 500 ms whether anything has changed.
+ * read, and a directory that others may write to. It rejects with `TIERED_DIRECTORY_NOT_OURS` for a database
+ * of another kind. `watch` checks for changes every 500 ms.
  */
 export class SqliteRegistry implements Registry {
   readonly name: string;
-  /** Of the file, absolute. */
+  /** The absolute path of the file. */
   readonly path: string;
   readonly longestTtlMs = Infinity;
   readonly #clock: Clock;
@@ -74,11 +75,11 @@ export class SqliteRegistry implements Registry {
   }
 
   /**
-   * The registry of a name, for the processes of this user. Its file is in a directory of the user: in that
-   * of `XDG_RUNTIME_DIR`, else in that of temporary files. Processes that are to meet need the same of these;
-   * containers have neither in common, and name a `path`.
+   * Makes the registry of a name, for the processes of this user. Its file is in a directory of the user,
+   * below `XDG_RUNTIME_DIR` or else the directory of temporary files. Processes that share the registry need
+   * the same of these. Containers have neither in common, so they give a `path`.
    * @param name 1 to 64 letters, digits, `_`, `-` and `.`, such as that of the training.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for another name.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for an invalid name.
    */
   static named(name: string, options: Omit<SqliteRegistryOptions, 'path'> = {}): SqliteRegistry {
     if (!NAME.test(name)) throw configError('name', '1 to 64 letters, digits, "_", "-" and "."', name);
@@ -154,7 +155,7 @@ export class SqliteRegistry implements Registry {
     }
   }
 
-  /** Undefined while it cannot be told. */
+  /** The version of the records; undefined while it cannot be read. */
   #version(signal: AbortSignal): Promise<string | undefined> {
     return this.#call(signal, (thread, ends) => thread.call('version', undefined, ends)).catch(
       () => undefined,
@@ -162,7 +163,7 @@ export class SqliteRegistry implements Registry {
   }
 }
 
-/** Milliseconds since the machine was started: the same in all of its processes. */
+/** Milliseconds since the machine was started, the same in all of its processes. */
 function sinceStart(): number {
   // eslint-disable-next-line no-restricted-properties
   return Number(process.hrtime.bigint() / 1_000_000n);

@@ -5,29 +5,29 @@ import { systemClock } from '@tiered/core';
 import { slotOf } from '../member.js';
 import type { PutOptions, Registry, RegistryCallOptions, RegistryEntry } from './registry.js';
 
-/** A member of a list that does not change. */
+/** A member of a static list. */
 export interface StaticMember {
-  /** The number of the worker, from 0. */
+  /** The rank of the worker, from 0. */
   readonly rank: number;
-  /** Where it serves others: `http://HOST:PORT`. */
+  /** The URL where it serves others: `http://HOST:PORT`. */
   readonly url: string;
 }
 
 /** Options of a `StaticRegistry`. */
 export interface StaticRegistryOptions {
-  /** All members, each rank once. */
+  /** All members, with each rank once. */
   readonly members: readonly StaticMember[];
 }
 
-/** Nothing is waited for. */
+/** The bound of calls, which never wait. */
 const BOUND_MS = 1000;
 
 /**
- * A list of members that never changes, for clusters whose addresses are known beforehand. It asks nobody, so
- * it says of no member whether it is there: others find out when they ask it.
+ * A list of members that never changes, for clusters whose addresses are known beforehand. It contacts no
+ * member, so it does not know which ones are present: workers find out when they ask a peer.
  *
- * `put` is true for the slot of a member of the list, and false for others. The records that `all` gives
- * are those of the list, `{ rank, url, share: true }`, whatever was put. Nothing expires, and `leave` does
+ * `put` resolves to true for the slot of a member of the list, and to false for others. `all` always returns
+ * the records of the list, `{ rank, url, share: true }`, whatever was put. Nothing expires, and `leave` does
  * nothing.
  */
 export class StaticRegistry implements Registry {
@@ -38,7 +38,7 @@ export class StaticRegistry implements Registry {
   readonly #entries: ReadonlyMap<string, RegistryEntry>;
   readonly #calls: Calls;
 
-  /** @throws TieredError `TIERED_CONFIG_INVALID` for a rank or URL that cannot be, or a rank given twice. */
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for an invalid rank or URL, or a duplicate rank. */
   constructor({ members }: StaticRegistryOptions) {
     this.name = `static:${members.length}`;
     this.members = members;
@@ -49,21 +49,22 @@ export class StaticRegistry implements Registry {
   }
 
   /**
-   * The workers of a training, by what torchrun sets in the environment of each, and one variable of ours.
+   * Makes the list of a training's workers from the environment that torchrun sets for each, and one variable
+   * of our own.
    *
-   * There are `WORLD_SIZE` members, one for each rank. `TIERED_PEERS` says where each serves, such as
-   * `worker-{rank}.training:9400`. `{rank}` stands for its rank, `{node}` for the number of its node, and
-   * `{local}` for its number on the node: rank is node times `LOCAL_WORLD_SIZE` (default: 1) plus local.
-   * So four workers to a pod are `worker-{node}.training:940{local}`, and all workers on one machine
-   * `localhost:940{local}`. `http://` may be left out.
+   * There are `WORLD_SIZE` members, one for each rank. `TIERED_PEERS` is the template of their addresses,
+   * such as `worker-{rank}.training:9400`. `{rank}` stands for a worker's rank, `{node}` for the number of
+   * its node, and `{local}` for its number on the node: rank is node times `LOCAL_WORLD_SIZE` (default: 1)
+   * plus local. For example, four workers per pod are `worker-{node}.training:940{local}`, and all workers on
+   * one machine are `localhost:940{local}`. `http://` may be omitted.
    *
-   * Such names are there in Kubernetes with a headless service `training`: for the pods of a StatefulSet
-   * `worker`, and for those of an Indexed Job `worker` with `subdomain: training`. Give torchrun the number
-   * of the pod as `--node-rank` (the end of its name, or `JOB_COMPLETION_INDEX`). Otherwise torchrun may
-   * number the nodes in the order in which they come, which no list can know beforehand: use another
-   * registry there. `MASTER_ADDR` is not used: it is the address of one worker.
+   * Kubernetes provides such names with a headless service `training`, for the pods of a StatefulSet
+   * `worker`, and for the pods of an Indexed Job `worker` with `subdomain: training`. Pass torchrun the
+   * number of the pod as `--node-rank` (the end of its name, or `JOB_COMPLETION_INDEX`). Otherwise torchrun
+   * may number the nodes in the order they arrive, which no list can know beforehand: use another registry
+   * there. `MASTER_ADDR` is not used: it is the address of one worker.
    * @param env Default: the environment of this process.
-   * @throws TieredError `TIERED_CONFIG_INVALID` that names the variable that is missing or cannot be.
+   * @throws TieredError `TIERED_CONFIG_INVALID` that names the missing or invalid variable.
    */
   static fromTorch(env: NodeJS.ProcessEnv = process.env): StaticRegistry {
     const { TIERED_PEERS: template } = env;
@@ -114,7 +115,7 @@ export class StaticRegistry implements Registry {
   }
 }
 
-/** Nobody has put it: its owner is the slot itself. */
+/** Makes an entry that no process has put: its owner is the slot itself. */
 function entryOf({ rank, url }: StaticMember, field: string): [string, RegistryEntry] {
   assertCounts({ [`${field}.rank`]: rank }, 0);
   if (!URL.canParse(url) || !['http:', 'https:'].includes(new URL(url).protocol))

@@ -1,6 +1,6 @@
 import { raceAbort } from '@tiered/core/internal';
 
-/** Those that wait for something to happen. Whoever does not wait any more leaves nothing behind. */
+/** Callers that wait for an event. A caller that stops waiting leaves nothing behind. */
 export class Waiters {
   readonly #wakes = new Set<() => void>();
 

@@ -1,4 +1,4 @@
-/** Those that a registry tells of changes. */
+/** Listeners that a registry tells of changes. */
 export class Watchers {
   readonly #watchers = new Set<{ readonly changed: () => void }>();
   readonly #begin: (signal: AbortSignal) => void;
@@ -6,13 +6,13 @@ export class Watchers {
 
   /**
    * @param begin Begins to look for changes. Called for the first watcher, with a signal that aborts when the
-   * last one has stopped. Default: nothing, since whatever changes the records tells of it.
+   * last one has stopped. Default: does nothing, for registries where each change calls `tell` itself.
    */
   constructor(begin: (signal: AbortSignal) => void = () => undefined) {
     this.#begin = begin;
   }
 
-  /** Adds one. Returns what removes it. */
+  /** Adds a watcher. Returns a function that removes it. */
   add(changed: () => void): () => void {
     const watcher = { changed };
     this.#watchers.add(watcher);
@@ -26,12 +26,12 @@ export class Watchers {
     };
   }
 
-  /** Tells all that something has changed. */
+  /** Tells all watchers that something has changed. */
   tell(): void {
     for (const { changed } of [...this.#watchers]) changed();
   }
 
-  /** Removes all. */
+  /** Removes all watchers. */
   clear(): void {
     this.#watchers.clear();
     this.#stop();
@@ -43,5 +43,5 @@ export class Watchers {
   }
 }
 
-/** The reason for which nobody looks any more. */
+/** The abort reason once the last watcher has stopped. */
 const STOPPED = new Error('nobody watches the registry any more');

@@ -1,11 +1,12 @@
 import type { Clock, Hierarchy } from '@tiered/core';
 
-/** For so long an answer holds, in milliseconds: to ask costs a look at every tier. */
+/** Milliseconds for which an answer is reused, since computing it costs a look at every tier. */
 const HOLDS_MS = 100;
 
 /**
- * Whether a hierarchy has room for another object: some tier has as many bytes left, or has made room before.
- * A worker without room does not fetch for others, whose bytes it would only pass through.
+ * Says whether a hierarchy has room for another object: a tier has enough bytes left, or some tier has
+ * evicted before. A worker without room does not fetch for others, since it would only pass the bytes
+ * through.
  */
 export class RoomOf {
   readonly #hierarchy: Hierarchy;

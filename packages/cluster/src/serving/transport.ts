@@ -7,16 +7,16 @@ import type { CheckedOptions } from '../options.js';
 
 /** The name under which every member serves its hierarchy. */
 const BUCKET = 'objects';
-/** The access key id between members. What is secret is the token. */
+/** The access key id between members. The secret is the token. */
 const ACCESS_KEY = 'tiered-peer';
-/** A body that comes slower than that is a failure: a peer that drips holds readers. */
+/** A slower body is a failure: a peer that trickles bytes would block readers. */
 const LEAST_BYTES_PER_SECOND = 256 * 1024;
-/** Connections to a peer: two requests of each kind are under way, and one may be ending. */
+/** Connections to a peer: two requests of each kind are in flight, and one may be ending. */
 const CONNECTIONS = 6;
 
-/** What serves others. */
+/** The serving side of a worker. */
 export interface Listener {
-  /** Where others reach it. */
+  /** The URL where others reach it. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -25,12 +25,12 @@ export interface Listener {
 export interface Transport {
   /**
    * Lets others read from a hierarchy.
-   * @param fetches Whether an object that is on no tier is read from the source for them.
+   * @param fetches Whether an object on no tier is read from the source for them.
    */
   listen(hierarchy: Hierarchy, fetches: (key: string, bytes: number) => boolean): Promise<Listener>;
   /**
-   * Reads from another worker: takes batches of ranges, whose versions are ETags. A missing object is one
-   * that it does not keep. Opens nothing yet.
+   * Makes a driver that reads from another worker. It takes batches of ranges whose versions are ETags. An
+   * object that the worker does not keep is missing. Does not connect yet.
    */
   connect(url: string): StorageDriver;
 }

@@ -1,10 +1,10 @@
 import { isTieredError, type StorageDriver } from '@tiered/core';
 import { loadChecksum, memoryFor, type Checksum } from '@tiered/core/internal';
 
-/** Bytes behind those of a chunk: their checksum. */
+/** Bytes of the checksum that follows a chunk. */
 const SUM = 8;
 
-/** Chunks of objects on a storage that several nodes share. Each has its checksum behind it. */
+/** Chunks of objects on a storage that several nodes share. A checksum follows each chunk. */
 export class SharedCopies {
   readonly #tier: StorageDriver;
   readonly #checksum: Checksum;
@@ -20,9 +20,9 @@ export class SharedCopies {
 
   /**
    * Reads chunks, in one batch.
-   * @returns What each is; undefined for one that is not there, or whose bytes are wrong: that one is
-   * removed.
-   * @param most Bytes of a chunk.
+   * @returns The bytes of each chunk; undefined for a chunk that is missing, or whose bytes are wrong. The
+   * latter is removed.
+   * @param most The most bytes of a chunk.
    * @throws The first fault of the tier.
    */
   async read(
@@ -40,7 +40,7 @@ export class SharedCopies {
     );
   }
 
-  /** One is read into memory of its size, which only the tier knows. Several are mostly whole chunks. */
+  /** Reads one chunk into memory of its size, which only the tier knows. Several are mostly whole chunks. */
   async #outcomes(
     names: readonly string[],
     length: number,
@@ -61,7 +61,7 @@ export class SharedCopies {
     );
   }
 
-  /** Writes a chunk. What is there already is replaced, by the same bytes. */
+  /** Writes a chunk. An existing copy is replaced by the same bytes. */
   async write(name: string, bytes: Uint8Array): Promise<void> {
     const sum = new Uint8Array(BigUint64Array.of(this.#checksum.bytes(bytes)).buffer);
     await this.#tier.write(name, [bytes, sum], { size: bytes.byteLength + SUM });

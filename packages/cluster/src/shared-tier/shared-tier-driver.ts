@@ -22,52 +22,52 @@ import { SharedCopies } from './shared-copies.js';
 /** Options of `SharedTierDriver`. */
 export interface SharedTierOptions {
   /**
-   * Where the copies are: a `RedisDriver`, an `S3Driver` with `writable: true`, or any other driver that all
-   * nodes can read and write. It bounds itself: a server evicts what it has no room for. Opened and closed
-   * with this driver.
+   * The storage of the copies: a `RedisDriver`, an `S3Driver` with `writable: true`, or any other driver that
+   * all nodes can read and write. It bounds itself: a full server evicts. Opened and closed with this driver.
    */
   readonly tier: StorageDriver;
   /**
-   * Bytes of a chunk. What is read of an object is brought in whole chunks. All nodes need the same. Default:
-   * 1 MiB, so that most samples are one, and a read of a part brings little that nobody asked for.
+   * Bytes of a chunk. Objects are fetched in whole chunks. All nodes need the same value. Default: 1 MiB, so
+   * that most samples are one chunk, and a partial read fetches little that was not asked for.
    */
   readonly chunk?: ByteSize | undefined;
-  /** Bytes that wait to be written at a time. Beyond, what was read is not written. Default: 64 MiB. */
+  /** Bytes that may wait to be written. Beyond that, fetched chunks are not written. Default: 64 MiB. */
   readonly writeMemory?: ByteSize | undefined;
   /** Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
 }
 
-/** What a `SharedTierDriver` did since it was made. */
+/** Counts of a `SharedTierDriver` since it was made. */
 export interface SharedTierMetrics {
-  /** Chunks that the tier had, and that it did not have. */
+  /** Chunks that the tier had (hits) and did not have (misses). */
   readonly hits: number;
   readonly misses: number;
   readonly written: number;
-  /** Chunks that were not written: too many waited, or the tier failed. */
+  /** Chunks that were not written because too many waited or the tier failed. */
   readonly dropped: number;
-  /** Operations of the tier that failed. The source was read. */
+  /** Operations of the tier that failed. The source was read instead. */
   readonly faults: number;
-  /** False while the tier is left alone. */
+  /** False while the tier is skipped. */
   readonly isAsked: boolean;
 }
 
-/** A chunk of an object, in the version that is wanted. */
+/** A chunk of an object, in the requested version. */
 interface Chunk {
   /** Its name on the tier. */
   readonly name: string;
-  /** Where it begins in the object. */
+  /** Its start in the object. */
   readonly offset: number;
 }
 
 /**
- * A source behind a storage that all nodes share, such as Redis: what one node has read from the source, the
- * others read from there. It stands around the source, below the tiers of a node, so they stay as they are.
+ * A source behind a storage that all nodes share, such as Redis. Bytes that one node has read from the
+ * source, the others read from the shared storage. The driver wraps the source, below the tiers of a node,
+ * which stay as they are.
  *
- * Copies are of one version of their object, and have a checksum. A read without a version goes to the
+ * A copy belongs to one version of its object, and has a checksum. A read without a version goes to the
  * source. A tier that fails, has lost a copy or has wrong bytes fails no read. After three faults in a row it
- * is left alone, for a second at first and for up to a minute later. The readers of one node that miss a
- * chunk share one fetch of it; two nodes that miss it at the same moment both fetch it.
+ * is skipped, for a second at first and for up to a minute later. The readers of one node that miss a chunk
+ * share one fetch of it; two nodes that miss it at the same moment both fetch it.
  *
  * Costs a request to the tier for each read, and a copy of the bytes.
  */
@@ -77,14 +77,14 @@ export class SharedTierDriver extends InterceptingDriver {
   readonly #writeMemory: number;
   readonly #health: TierHealth;
   readonly #writing = new Set<Promise<void>>();
-  /** Chunks on their way from the source to the tier, by their names. */
+  /** Chunks in flight from the source to the tier, by name. */
   readonly #fetching = new Map<string, Promise<Uint8Array>>();
   readonly #counts = { hits: 0, misses: 0, written: 0, dropped: 0, faults: 0 };
   #copies: Promise<SharedCopies> | undefined;
   #closing = new AbortController();
   #waitingBytes = 0;
 
-  /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for invalid options. */
   constructor(source: StorageDriver, options: SharedTierOptions) {
     super(source);
     const { tier, chunk = '1MiB', writeMemory = '64MiB', clock = systemClock } = options;
@@ -95,7 +95,7 @@ export class SharedTierDriver extends InterceptingDriver {
     this.#health = new TierHealth(clock);
   }
 
-  /** Returns a snapshot of what the driver did since it was made. */
+  /** Returns a snapshot of the counts since the driver was made. */
   metrics(): SharedTierMetrics {
     return { ...this.#counts, isAsked: this.#health.inService };
   }
@@ -106,10 +106,10 @@ export class SharedTierDriver extends InterceptingDriver {
     this.#closing = new AbortController();
   }
 
-  /** Ends fetches, and waits for the copies that are being written. */
+  /** Ends fetches, and waits for writes of copies in flight. */
   override async close(): Promise<void> {
     this.#closing.abort(new TieredError('TIERED_CLOSED', `${this.name} is closed.`));
-    // Also of readers that do not wait any more. What they still bring begins to be written.
+    // Includes fetches whose readers no longer wait. Their chunks still begin to be written.
     await Promise.allSettled(this.#fetching.values());
     await Promise.all(this.#writing);
     this.#copies = undefined;
@@ -147,9 +147,9 @@ export class SharedTierDriver extends InterceptingDriver {
   }
 
   /**
-   * The chunks that a range is in. Their names are a digest of the source, the key and the version, with the
-   * number of the chunk. So another version, and another source, is another chunk, names are short, and nodes
-   * need not agree on anything.
+   * The chunks that contain a range. A name is a digest of the source, the key and the version, with the
+   * number of the chunk. So each version and each source has its own chunks, names are short, and nodes need
+   * not agree on anything.
    */
   #chunksOf(key: string, version: string, offset: number, bytes: number): Chunk[] {
     const digest = createHash('sha256')
@@ -163,7 +163,7 @@ export class SharedTierDriver extends InterceptingDriver {
     });
   }
 
-  /** What the tier has of some chunks, by their names; nothing if it fails. */
+  /** The chunks that the tier has, by name; none if it fails. */
   async #found(
     names: readonly string[],
     signal: AbortSignal | undefined,
@@ -187,11 +187,11 @@ export class SharedTierDriver extends InterceptingDriver {
     return found;
   }
 
-  /** Brings a chunk from the source, once for all who want it until the tier has it. */
+  /** Fetches a chunk from the source, once for all its readers until the tier has it. */
   #fetched(key: string, version: string, chunk: Chunk, signal: AbortSignal | undefined): Promise<Uint8Array> {
     const fetching = this.#fetching.get(chunk.name) ?? this.#fetch(key, version, chunk);
     this.#fetching.set(chunk.name, fetching);
-    // Its readers may all have gone.
+    // All its readers may have gone.
     fetching.catch(() => undefined);
     return raceAbort(fetching, signal);
   }
@@ -209,7 +209,7 @@ export class SharedTierDriver extends InterceptingDriver {
     }
   }
 
-  /** Writes a chunk for the others, beside the reads. */
+  /** Writes a chunk for the other nodes, in the background. */
   async #keep(name: string, bytes: Uint8Array): Promise<void> {
     if (bytes.byteLength === 0) return;
     if (this.#waitingBytes + bytes.byteLength > this.#writeMemory || !this.#health.inService) {
@@ -231,7 +231,7 @@ export class SharedTierDriver extends InterceptingDriver {
       this.#counts.written += 1;
     } catch (error) {
       this.#counts.dropped += 1;
-      // A tier that is full evicts, or takes no more. It still answers.
+      // A full tier evicts, or refuses writes. It still answers.
       if (!isTieredError(error, 'TIERED_NO_SPACE')) this.#failed(error);
     }
   }
@@ -248,7 +248,7 @@ export class SharedTierDriver extends InterceptingDriver {
   }
 
   #failed(error: unknown): void {
-    // Drivers say so in operation. Anything else is a bug.
+    // Drivers fail with TieredErrors. Anything else is a bug.
     if (!isTieredError(error)) throw error;
     this.#counts.faults += 1;
     this.#health.failed();

@@ -24,16 +24,19 @@ import { StageSource } from './stage/stage-source.js';
 
 /** Milliseconds between two records of a stage. A put costs a registry about a millisecond. */
 const EVERY_MS = 500;
-/** A record has all sources, and a registry keeps small ones. */
+/** The most sources of a stage: a record has all of them, and registries keep small records. */
 const MOST_SOURCES = 8;
 
-/** What a control tells of. */
+/** Events of a `Control`. */
 export interface ControlEvents {
-  /** All stages were looked at, and their shares decided. Some twice a second. */
+  /** The records of all stages were read, and the shares decided. Emitted about twice a second. */
   decided: (event: { readonly seen: Seen; readonly decision: Decision }) => void;
-  /** Stages of this node read something else than before, or have come to another epoch: `sequencesOf`. */
+  /** Stages of this node read other data than before, or have reached another epoch; see `sequencesOf`. */
   sequencesChanged: () => void;
-  /** The registry cannot be reached. The stage keeps its share, and later goes by what it can count on. */
+  /**
+   * The registry cannot be reached. The stage keeps its share, and later falls back to the share it can count
+   * on.
+   */
   registryLost: (event: { readonly error: unknown }) => void;
   /** The registry can be reached again. */
   registryFound: () => void;
@@ -42,27 +45,31 @@ export interface ControlEvents {
 /** Options of `Control.source`. */
 export interface ControlSourceOptions {
   /**
-   * What the source is called. Stages that name the same share it, so name the file system or the endpoint
-   * that jobs have in common, and not the dataset. Default: where the driver reads, as `file:///data/`.
+   * The name of the source. Stages with the same name share it, so name the file system or the endpoint that
+   * jobs have in common, not the dataset. Default: the location the driver reads from, such as
+   * `file:///data/`.
    */
   readonly name?: string | undefined;
   /**
-   * What the source gives. Operators can set another budget for all. If several stages say different things,
-   * the least counts. Default: it is measured, once several jobs use the source.
+   * The capacity of the source. Operators can set another budget for all stages. If stages give different
+   * budgets, the lowest one counts. Default: it is measured, once several jobs use the source.
    */
   readonly budget?: RateOptions | undefined;
 }
 
-/** What a stage has of a source. */
+/** The shares of a stage. */
 export interface StageShares {
   readonly job: string;
-  /** Names the stage among those of the job. */
+  /** Identifies the stage within the job. */
   readonly id: string;
-  /** By the name of the source: what may pass in a second. */
+  /** The permitted rate, by the name of the source. */
   readonly sources: Readonly<Record<string, Rate>>;
-  /** By the place of the tier: what it holds and may hold, where several jobs of the node fill it. */
+  /**
+   * By the place of the tier, for tiers that several jobs of the node fill: the bytes the stage holds and may
+   * hold.
+   */
   readonly tiers: Readonly<Record<string, TierShare>>;
-  /** Whether the registry could be reached when it was last tried. */
+  /** Whether the last attempt to reach the registry succeeded. */
   readonly isConnected: boolean;
 }
 
@@ -70,16 +77,16 @@ export interface StageShares {
  * A stage of a job in the control plane: a hierarchy with its prefetchers, which shares sources, memory and
  * producers with those of other jobs (PRISMA, Cluster'21, sections III and VII).
  *
- * Each half second a stage puts into the registry what it could use and what it uses, and looks what the
- * others say. From these records every stage computes the shares of all, by a pure function (`decide`), and
- * takes its own. So there is no controller that could die, and no message that says who is right. What
- * operators set is a record too.
+ * Each half second, a stage puts into the registry a record of what it could use and what it uses, and reads
+ * the records of the others. From these records every stage computes the shares of all with a pure function
+ * (`decide`), and takes its own. So there is no controller that could fail, and no message that settles
+ * disagreements. Operators' settings are a record too.
  *
- * **A lost registry** fails no read. The stage keeps its last share for `keepMs`. Then it goes by what it
- * would have if all the stages that it knew wanted everything, until the registry is found again.
+ * **A lost registry** fails no read. The stage keeps its last share for `keepMs`. Then, until the registry is
+ * found again, it uses the share it would have if all the stages it knew wanted everything.
  *
- * **Cost.** A request to a source that is not bounded costs three looks at the clock. A record is a few
- * hundred bytes, twice a second.
+ * **Cost.** A request to an unbounded source costs three reads of the clock. A record is a few hundred bytes,
+ * twice a second.
  */
 export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposable {
   readonly #options: CheckedOptions;
@@ -96,9 +103,9 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
   #closed: Promise<void> | undefined;
 
   /**
-   * Joins the stages of all jobs.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, `TIERED_UNAVAILABLE` if the
-   * registry cannot be reached. Abort rejects with `signal.reason`.
+   * Joins the stages of all jobs in the registry.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for invalid options, `TIERED_UNAVAILABLE` if the registry
+   * cannot be reached. Abort rejects with `signal.reason`.
    */
   static async join(options: ControlOptions): Promise<Control> {
     const control = new Control(checkedOptions(options));
@@ -129,11 +136,10 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
   }
 
   /**
-   * Puts a source behind the stage's share of it. Give the result to the hierarchy in place of the driver;
-   * with a cluster, put it below: `cluster.source(control.source(driver))`, since peers are no source.
-   * Until the first look at the others it has what it would have if it wanted everything.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for a name or a budget that cannot be, and for more than 8
-   * sources.
+   * Limits a source to the stage's share of it. Pass the result to the hierarchy in place of the driver. With
+   * a cluster, put it below: `cluster.source(control.source(driver))`, since peers are not the source. Until
+   * the first look at the other stages, the share is what the stage would have if it wanted everything.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for an invalid name or budget, and for more than 8 sources.
    */
   source(
     driver: StorageDriver,
@@ -152,67 +158,70 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
   }
 
   /**
-   * Has the stage say what its consumers could use, and keep to its share of the node: give all staging
-   * buffers of the job that read from its sources. Without any, a stage whose requests wait asks for
-   * everything.
-   * @returns Stops that, and removes the bounds.
+   * Makes the stage report what its consumers could use, and keep the buffer within the stage's share of the
+   * node. Pass all staging buffers of the job that read from its sources. Without any, a stage whose requests
+   * wait asks for everything.
+   * @returns A function that stops this and removes the bounds.
    */
   followBuffer(buffer: StagingBuffer): () => void {
     return this.#followed.add(buffer);
   }
 
   /**
-   * Has the stage show how full the tiers of a hierarchy are, until that is closed, and keep to the job's
-   * part of those that other jobs of the node fill too. What it placed above its part it gives back once they
-   * need it: 64 MiB at a look, or an eighth of a small tier, and at least a copy. Call it before anything is
-   * placed: copies count that are placed from then on.
-   * @returns Stops that, and removes the bounds.
+   * Makes the stage report how full the tiers of a hierarchy are, until the hierarchy is closed, and keep to
+   * the job's part of tiers that other jobs of the node fill too. Copies above that part are evicted once the
+   * other jobs need the room: 64 MiB at a look, or an eighth of a small tier, and at least one copy. Call it
+   * before anything is placed: only copies placed from then on count.
+   * @returns A function that stops this and removes the bounds.
    */
   followTiers(hierarchy: Hierarchy): () => void {
     return this.#tiers.add(hierarchy);
   }
 
   /**
-   * Has the stage say in which order it reads a dataset, so that others foresee its reads: for tiers that
-   * keep what all of them read most often. Of more than 4 at a time, the first 4 are said.
-   * @param dataset What is read, and the tiers that hold it: 1 to 64 letters, digits, `-` and `_`. Stages
-   * that name the same have the same samples under the same numbers, on tiers that they share.
-   * @param describe Where the stage stands; asked twice a second. Cheap.
-   * @returns Ends that.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for a name or a description that cannot be.
+   * Makes the stage report the order in which it reads a dataset, so that others can foresee its reads. It is
+   * for shared tiers that keep the samples all stages read most often. Of more than 4 sequences at a time,
+   * only the first 4 are reported.
+   * @param dataset Names the dataset and the tiers that hold it: 1 to 64 letters, digits, `-` and `_`. Stages
+   * with the same name have the same samples under the same numbers, on tiers that they share.
+   * @param describe Returns where the stage stands. Called twice a second, so it should be cheap.
+   * @returns A function that stops the reports.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for an invalid name or description.
    */
   followSequence(dataset: string, describe: () => DescribedSequence): () => void {
     return this.#sequences.add(dataset, describe);
   }
 
   /**
-   * What the stages of this node say that they read of a dataset, this one among them: tiers that are shared
-   * are those of a machine. While the registry is lost, the others are as they were. What others say may be
-   * a lie: `readsToCome` of `@tiered/prefetch/sampling` counts in bounded time and memory. Cheap.
+   * The sequences that the stages of this node report for a dataset, including this stage. Only this node's
+   * stages count, because tiers are shared within a machine. While the registry is lost, the others stay as
+   * they were. Reports of others may be false: `readsToCome` of `@tiered/prefetch/sampling` counts in bounded
+   * time and memory. Cheap.
    */
   sequencesOf(dataset: string): readonly StageSequence[] {
     return this.#sequences.of(dataset);
   }
 
   /**
-   * Guarantees the stage what it needs to end in time, out of what the job's guarantees may take. A second
-   * call replaces the first.
+   * Guarantees the stage the rate it needs to finish in time, within the limit on guarantees. A second call
+   * replaces the first.
    * @param withinMs Milliseconds from now.
-   * @param remainingBytes What is still to be read from the source; asked twice a second.
+   * @param remainingBytes Returns the bytes still to be read from the source. Called twice a second.
    */
   finishWithin(withinMs: number, remainingBytes: () => number): void {
     this.#finish = { at: this.#options.clock.now() + withinMs, remainingBytes };
   }
 
   /**
-   * What all stages said last, and what came of it. This stage is in the decision as a reader of a source
-   * from `source` on; the others see it half a second later, in its next record. Cheap.
+   * The latest records of all stages, and the decision made from them. After `source`, the decision includes
+   * this stage as a reader of that source at once. The others see it half a second later, in its next record.
+   * Cheap.
    */
   view(): { readonly seen: Seen; readonly decision: Decision } {
     return { seen: this.#seen, decision: this.#decision };
   }
 
-  /** What this stage may use now, and holds of shared tiers. Cheap. */
+  /** The rates this stage may use now, and its bytes on shared tiers. Cheap. */
   shares(): StageShares {
     return {
       job: this.#options.job,
@@ -224,8 +233,8 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
   }
 
   /**
-   * Leaves. The others have the share at once, as far as the registry can be reached, and what still reads
-   * here is not bounded any more. Idempotent.
+   * Leaves the control plane. The others get the share at once if the registry can be reached. Further reads
+   * here are unbounded. Idempotent.
    */
   close(): Promise<void> {
     return (this.#closed ??= this.#close());
@@ -247,7 +256,7 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
   #report(): StageRecord {
     const { job, node, terms } = this.#options;
     const { consumed, memory, producers, stall } = this.#followed.look();
-    // While the registry is lost, nobody knows what the others use.
+    // While the registry is lost, the use of the others is unknown.
     const isFull = (name: string) => this.#lostAt !== undefined || isSaturated(this.#decision, name);
     return {
       v: 1,
@@ -268,8 +277,8 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
   }
 
   /**
-   * All stages, with this one as a reader of all its sources. Others may not know yet that it is: then it
-   * could use everything, as far as anybody knows.
+   * All stages, with this one as a reader of all its sources. A source it has not reported yet counts as one
+   * of which it could use everything.
    */
   get #stages(): readonly Stage[] {
     const unknown = Object.fromEntries([...this.#sources].map(([name, source]) => [name, source.unknown]));
@@ -282,7 +291,7 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
     this.#decision = decide(this.#stages, this.#seen.policy);
   }
 
-  /** Has a source go by what was decided. */
+  /** Applies the decision to a source. */
   #follow(source: StageSource): void {
     if (this.#closed === undefined) source.follow(shareOf(this.#decision, this.#id, source.name));
   }
@@ -291,12 +300,12 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
     if (this.#finish === undefined) return undefined;
     const seconds = (this.#finish.at - this.#options.clock.now()) / 1000;
     const bytes = this.#finish.remainingBytes();
-    // What is not known is not promised. A time that is over already can only be hurried to.
+    // Unknown needs are not guaranteed. A deadline that has passed counts as one second away.
     return bytes > 0 && bytes < Infinity ? Math.min(bytes / Math.max(1, seconds), MOST_AMOUNT) : undefined;
   }
 
   #looked(seen: Seen): void {
-    // An exchange that was under way when the stage left.
+    // An exchange was in flight when the stage left.
     if (this.#closed !== undefined) return;
     if (this.#lostAt !== undefined) this.emit('registryFound');
     this.#lostAt = undefined;
@@ -316,12 +325,12 @@ export class Control extends SafeEmitter<ControlEvents> implements AsyncDisposab
     if (this.#lostAt === undefined) this.emit('registryLost', { error });
     this.#lostAt ??= now;
     const isKept = now - this.#lostAt < this.#options.keepMs;
-    // Others may be gone, and nobody says so. Who comes first has the room, as without a control plane.
+    // Other stages may be gone without notice. The first to come gets the room, as without a control plane.
     if (!isKept) this.#tiers.bound(() => undefined);
     const stages = this.#stages;
     for (const source of this.#sources.values()) {
       const sure = guaranteedOf(this.#id, source.name, stages, this.#seen.policy);
-      // A stage that did not read has left its share to others, and cannot take it back.
+      // A stage that did not read has ceded its share to others, and cannot take it back.
       source.follow(isKept ? combined(Math.max, source.share, sure) : sure);
     }
   }

@@ -1,4 +1,4 @@
-/** Fair shares of what jobs have in common: sources, memory and producers. */
+/** Fair shares of the resources that jobs have in common: sources, memory and producers. */
 export { Control, type ControlEvents, type ControlSourceOptions, type StageShares } from './control.js';
 export { checkedTerms, type ControlOptions, type RateOptions, type TermsOptions } from './options.js';
 export { look, setPolicy, type Policy, type Seen } from './records/board.js';

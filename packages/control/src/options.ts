@@ -10,7 +10,7 @@ import {
   type TermsRecord,
 } from './records/stage-record.js';
 
-/** What may pass in a second. A part that is missing has no bound. */
+/** A rate limit. A missing part is unbounded. */
 export interface RateOptions {
   /** Bytes a second, such as `'150MB'`. */
   readonly bytesPerSecond?: ByteSize | undefined;
@@ -21,42 +21,49 @@ export interface RateOptions {
 /** Options of `Control.join`. */
 export interface ControlOptions {
   /**
-   * Where the stages of all jobs meet. Opened and closed by the control. Stages that share a source need the
-   * same: `SqliteRegistry.named('control')` for those of a user on one machine, a `NatsRegistry` for several.
+   * The registry where the stages of all jobs meet. Opened and closed by the control. Stages that share a
+   * source need the same registry: `SqliteRegistry.named('control')` for one user's stages on one machine, a
+   * `NatsRegistry` for several machines.
    */
   readonly registry: Registry;
-  /** The job, by which operators and others know it: 1 to 64 letters, digits, `.`, `-` and `_`. */
+  /** The job's name, as operators and other jobs see it: 1 to 64 letters, digits, `.`, `-` and `_`. */
   readonly job: string;
-  /** Of two jobs that want more, one with twice the weight gets twice as much. 0.001 to 1000. Default: 1. */
+  /**
+   * The weight of the job. Of two jobs that want more, one with twice the weight gets twice as much. 0.001 to
+   * 1000. Default: 1.
+   */
   readonly weight?: number | undefined;
   /**
-   * Jobs of a higher priority get all that they want first. If they take all, a job of a lower one nearly
-   * stops: it has its part by weight of a hundredth of the source, such as 0.33 % with weight 1 of 3, and
-   * what is guaranteed to it. -100 to 100. Default: 0.
+   * Jobs of a higher priority are served first, with all that they want. If they take everything, a job of
+   * lower priority nearly stops: it keeps its part by weight of a hundredth of the source, such as 0.33 %
+   * with weight 1 of 3, and its guarantees. -100 to 100. Default: 0.
    */
   readonly priority?: number | undefined;
   /**
-   * What the job gets of each source whatever others want. Together, jobs get up to nine tenths of a source
-   * so. Default: nothing.
+   * The rate guaranteed to the job at each source, whatever others want. The guarantees of all jobs together
+   * take up to nine tenths of a source. Default: no guarantee.
    */
   readonly atLeast?: RateOptions | undefined;
-  /** The most that the job gets of each source. Default: no bound. */
+  /** The most the job gets of each source. Default: no bound. */
   readonly atMost?: RateOptions | undefined;
-  /** The machine, whose memory and producers are shared out together. Default: its host name. */
+  /**
+   * The name of the machine. The memory and producers of one machine are shared out together. Default: its
+   * host name.
+   */
   readonly node?: string | undefined;
   /**
-   * Whole milliseconds, at least 1,000, after which the others forget a stage that was killed, and have its
-   * share. More than 400 stages look less often, and remember each other for three looks. Default: 3,000.
+   * Whole milliseconds, at least 1,000, after which the others forget a killed stage and get its share. More
+   * than 400 stages look less often, and remember each other for three looks. Default: 3,000.
    */
   readonly ttlMs?: number | undefined;
   /**
-   * Milliseconds for which a stage keeps its last share after the registry was lost. Then it goes by what it
-   * would have if all that it knew wanted everything. Default: 30,000.
+   * Milliseconds for which a stage keeps its last share after the registry is lost. Then it uses the share it
+   * would have if all the stages it knew wanted everything. Default: 30,000.
    */
   readonly keepMs?: number | undefined;
   /** Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
-  /** Ends the joining. */
+  /** Aborts the join. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -88,11 +95,11 @@ export function checkedOptions(options: ControlOptions): CheckedOptions {
   return { registry, job, terms, node, ttlMs, keepMs, clock, signal };
 }
 
-/** What the options of a job say of how it is treated. */
+/** The options that set the terms of a job. */
 export type TermsOptions = Pick<ControlOptions, 'weight' | 'priority' | 'atLeast' | 'atMost'>;
 
 /**
- * How a job is treated, as its stages say it in their records.
+ * Checks a job's terms, and makes the record of them that its stages put.
  * @throws TieredError `TIERED_CONFIG_INVALID` that names the field.
  */
 export function checkedTerms({ weight, priority, atLeast, atMost }: TermsOptions): TermsRecord {
@@ -106,7 +113,7 @@ export function checkedTerms({ weight, priority, atLeast, atMost }: TermsOptions
   };
 }
 
-/** @throws TieredError `TIERED_CONFIG_INVALID` for what cannot stand in a record as a name. */
+/** @throws TieredError `TIERED_CONFIG_INVALID` for a value that cannot be a name in a record. */
 export function assertName(field: string, value: string): void {
   if (!name.safeParse(value).success)
     throw configError(field, '1 to 256 characters that can be printed', value);
@@ -117,7 +124,7 @@ function assertTerm(field: 'weight' | 'priority', value: unknown, expected: stri
 }
 
 /**
- * A bound as records have it.
+ * Checks a bound, and converts it to a record.
  * @throws TieredError `TIERED_CONFIG_INVALID` that names the field, also for 0, which would end all reads.
  */
 export function boundRecord(field: string, rate: RateOptions | undefined): RateRecord | undefined {
@@ -128,7 +135,7 @@ export function boundRecord(field: string, rate: RateOptions | undefined): RateR
 }
 
 /**
- * A rate as records have it.
+ * Checks a rate, and converts it to a record.
  * @throws TieredError `TIERED_CONFIG_INVALID` that names the field.
  */
 function rateRecord(field: string, rate: RateOptions | undefined): RateRecord | undefined {

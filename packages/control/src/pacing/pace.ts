@@ -2,18 +2,18 @@ import type { Clock } from '@tiered/core';
 import { Chain, invariant, onAbort, type Link } from '@tiered/core/internal';
 import { NO_BOUND, type Rate } from '../shares/rate.js';
 
-/** Milliseconds of a share that may be used at once, after a time in which less was used. */
+/** Milliseconds of a share that may be used at once after lower use. */
 const BURST_MS = 100;
-/** Of so many requests that are let go, one is the oldest, whether somebody waits for it or not. */
+/** One in this many admitted requests is the oldest, whether a caller waits for it or not. */
 const OLDEST_EACH = 8;
 
-/** What a request costs of a share, and how urgent it is. */
+/** The cost of a request, and its urgency. */
 export interface PacedRequest {
-  /** The most bytes that it can move. */
+  /** The most bytes the request can move. */
   readonly bytes: number;
-  /** More than one for a batch. */
+  /** Operations; more than one for a batch. */
   readonly operations: number;
-  /** Whether somebody waits for it. Undefined: yes. */
+  /** Whether a caller waits for it. Undefined: yes. */
   readonly isWaitedFor?: (() => boolean) | undefined;
 }
 
@@ -22,35 +22,36 @@ interface Waiting extends PacedRequest {
   readonly go: () => void;
 }
 
-/** What passed, and what it waited for, since the beginning. */
+/** Counts of admitted requests and of their waits, since the pace was made. */
 export interface PaceCounts {
   readonly bytes: number;
   readonly operations: number;
-  /** Milliseconds in which some request waited for the share. */
+  /** Milliseconds during which some request waited for the share. */
   readonly waitedMs: number;
-  /** Milliseconds that requests took that have ended, summed over them, without their waiting here. */
+  /** Milliseconds that ended requests took, summed, without their wait here. */
   readonly requestMs: number;
   /** Operations that have ended. */
   readonly ended: number;
 }
 
 /**
- * Lets requests to a source pass at the rate of a stage's share.
+ * Admits requests to a source at the rate of a stage's share.
  *
- * **Problem.** A share is bytes and operations in a second, and requests come in any sizes, many at a time,
- * some in the background. A share changes twice a second. Most of the time there is no bound at all, and a
- * request must cost nothing then.
+ * **Problem.** A share is bytes and operations per second. Requests come in any size, many at a time, some in
+ * the background. A share changes twice a second. Most of the time there is no bound at all, and then a
+ * request must cost nothing.
  *
  * **Moving parts.** Two balances, of bytes and of operations, grow with time up to 100 ms of the share. A
- * request passes while both are more than nothing, and is taken off as a whole: so a balance falls below zero
- * by at most one request, and no request is larger than its balance for ever. The bytes that a request has
- * not moved are given back at its end. Requests that have to wait are in a queue. The next that passes is the
- * first that somebody waits for, asked at that moment, since a reader may have come to wait for what was read
- * ahead. Each eighth is the oldest one, so that the background never stands still. One timer waits for the
+ * request is admitted while both are above zero, and is charged as a whole. So a balance falls below zero by
+ * at most one request, and no request is too large to be admitted. At its end, a request is refunded the
+ * bytes it has not moved. Requests that have to wait are queued. The next one admitted is the first that a
+ * caller waits for. This is checked at that moment, since a reader may have begun to wait for data that was
+ * read ahead. Every eighth is the oldest one, so background requests never starve. One timer waits for the
  * balances.
  *
- * **Invariants.** In any time the requests that pass come to at most the share for that time, 100 ms of it,
- * and one request. Nothing waits while both balances are more than nothing. Without a bound nothing waits.
+ * **Invariants.** In any period, the admitted requests amount to at most the share for that period, plus 100
+ * ms of it, plus one request. No request waits while both balances are above zero. Without a bound, no
+ * request waits.
  */
 export class Pace {
   readonly #clock: Clock;
@@ -77,7 +78,7 @@ export class Pace {
     return { ...this.#counts, waitedMs: this.#counts.waitedMs + waits };
   }
 
-  /** Goes by another rate from now on. */
+  /** Sets another rate. */
   set(rate: Rate): void {
     invariant(rate.bytes >= 0 && rate.operations >= 0, 'a share is a number');
     this.#fill();
@@ -88,8 +89,8 @@ export class Pace {
   }
 
   /**
-   * Waits until a request may be made. Returns undefined, and not a promise, if that is at once.
-   * @param signal Ends the waiting.
+   * Waits until a request may be made. Returns undefined instead of a promise if it may be made at once.
+   * @param signal Aborts the wait.
    */
   admit(request: PacedRequest, signal?: AbortSignal): Promise<void> | undefined {
     if (this.#waiting.size === 0) {
@@ -118,8 +119,8 @@ export class Pace {
   }
 
   /**
-   * Tells that a request has ended. What it has not moved is given back.
-   * @param ms How long it took after it was let go.
+   * Records the end of a request, and refunds the bytes it has not moved.
+   * @param ms Milliseconds the request took after it was admitted.
    */
   ended({ bytes, operations }: PacedRequest, moved: number, ms: number): void {
     this.#counts.requestMs += ms;
@@ -145,7 +146,7 @@ export class Pace {
     const now = this.#clock.now();
     const seconds = (now - this.#filledAt) / 1000;
     this.#filledAt = now;
-    // Infinity for no time is not a number.
+    // Infinity times zero is NaN.
     if (seconds > 0) {
       this.#balance.bytes += seconds * this.#rate.bytes;
       this.#balance.operations += seconds * this.#rate.operations;
@@ -192,7 +193,7 @@ export class Pace {
     this.#wait?.abort(NOBODY_WAITS);
   }
 
-  /** Waits for the balances, if somebody does. */
+  /** Sets the timer for the balances if requests wait. */
   #arm(): void {
     if (this.#wait !== undefined || this.#waiting.size === 0) return;
     const wait = new AbortController();

@@ -10,11 +10,12 @@ import {
 import type { Pace, PacedRequest } from './pace.js';
 
 /**
- * A source behind a stage's share. All requests wait for the share but `open`: reads for operations and
- * bytes, others for an operation, batches for all of theirs. Those that somebody waits for come first.
- * Requests are not cut: one passes as a whole, and the next waits for as long as it was more than the share.
+ * A source limited to a stage's share. All requests except `open` wait for the share: reads for operations
+ * and bytes, others for an operation, batches for all of theirs. Requests that a caller waits for come first.
+ * Requests are not split: one is admitted as a whole, and the next waits until the excess over the share is
+ * made up.
  *
- * An abort ends the waiting at once. Costs three looks at the clock for each request while nothing waits.
+ * An abort ends the wait at once. Costs three reads of the clock for each request while nothing waits.
  */
 export class PacedDriver extends InterceptingDriver {
   readonly #pace: Pace;

@@ -9,7 +9,7 @@ import {
   type StageRecord,
 } from './stage-record.js';
 
-/** What the registry has: all stages, and what operators have set. */
+/** The contents of the registry: all stages, and the policy that operators have set. */
 export interface Seen {
   readonly stages: readonly Stage[];
   readonly policy: PolicyRecord | undefined;
@@ -18,7 +18,7 @@ export interface Seen {
 const STAGE_SLOT = /^stage\.[\w-]+$/;
 const POLICY_SLOTS = 'policy.';
 
-/** Looks once what the registry has. Records that are no such records are left out. */
+/** Reads the registry once. Omits records of other kinds. */
 export async function look(registry: Registry, signal?: AbortSignal): Promise<Seen> {
   const entries = await registry.all({ signal });
   return { stages: stagesIn(entries), policy: policyIn(entries)?.policy };
@@ -32,17 +32,18 @@ function stagesIn(entries: readonly RegistryEntry[]): Stage[] {
   });
 }
 
-/** A policy, and the entry that has it. */
+/** A policy, and its entry. */
 interface SetPolicy {
   readonly entry: RegistryEntry;
   readonly policy: PolicyRecord;
 }
 
-/** The policy of the highest revision. */
+/** The policy with the highest revision. */
 function policyIn(entries: readonly RegistryEntry[]): SetPolicy | undefined {
   let last: SetPolicy | undefined;
   for (const entry of entries) {
-    // Most are records of stages, and to check each against a policy costs more than all else of a look.
+    // Most are records of stages. Checking each against the policy schema would cost more than the rest of a
+    // look.
     if (!entry.slot.startsWith(POLICY_SLOTS)) continue;
     const { success, data: policy } = policyRecord.safeParse(entry.record);
     if (!success || entry.slot !== policySlot(policy.revision)) continue;
@@ -53,22 +54,22 @@ function policyIn(entries: readonly RegistryEntry[]): SetPolicy | undefined {
 
 const policySlot = (revision: number) => `${POLICY_SLOTS}${revision}`;
 
-/** What operators have set, without what the registry needs. */
+/** The policy that operators have set, without the registry's own fields. */
 export type Policy = Omit<PolicyRecord, 'v' | 'kind' | 'revision' | 'by'>;
 
 const NOTHING_SET: Policy = { sources: {}, jobs: {}, nodes: {} };
-/** A record of a policy lives for so long, where the engine allows it: a year. */
+/** Lifetime of a policy record, where the engine allows it: a year. */
 const POLICY_TTL_MS = 365 * 24 * 3600 * 1000;
-/** Operators that set something at the same moment try again so many times. */
+/** Tries to set a policy while others set one at the same moment. */
 const MOST_TRIES = 10;
 
 /**
- * Sets a policy for all. Each is a revision that nobody else can take, so that of two operators at the same
- * moment the second one changes what the first one has set.
- * @param change Makes the next policy of the present one.
- * @param owner Names the operator's process; `by` is shown.
- * @throws TieredError `TIERED_UNAVAILABLE` if the registry cannot be reached, `TIERED_CONFIG_INVALID` for a
- * policy that cannot be, `TIERED_LIMIT_REACHED` if others set one at each try.
+ * Sets a policy for all stages. Each policy takes a revision that no one else can take, so of two operators
+ * at the same moment, the second changes the policy of the first.
+ * @param change Makes the next policy from the present one.
+ * @param owner Identifies the operator's process; `by` is shown.
+ * @throws TieredError `TIERED_UNAVAILABLE` if the registry cannot be reached, `TIERED_CONFIG_INVALID` for an
+ * invalid policy, `TIERED_LIMIT_REACHED` if others set one at each try.
  */
 export async function setPolicy(
   registry: Registry,
@@ -89,12 +90,12 @@ export async function setPolicy(
     if (!(await registry.put({ slot: policySlot(revision), owner, record: policy }, { ttlMs, signal })))
       continue;
     const now = policyIn(await registry.all({ signal }));
-    // Somebody has set a later one meanwhile, and removed the one that held the place of this.
+    // Another operator has set a later policy meanwhile, and removed the one that held this revision.
     if (now !== undefined && now.policy.revision > revision) {
       await registry.leave(policySlot(revision), owner, { signal });
       continue;
     }
-    // It holds no longer, and would be in the way of nobody.
+    // The last policy is no longer in force. Left in place, it would do no harm.
     if (last !== undefined) await registry.leave(last.entry.slot, last.entry.owner, { signal });
     return policy;
   }
@@ -108,7 +109,7 @@ function checkedPolicy(policy: unknown): PolicyRecord {
   if (error === undefined) return data;
   const [issue] = error.issues;
   const field = issue?.path.join('.') ?? 'policy';
-  // What is wrong with a name is one level below.
+  // The error of a name is one level below.
   const wrong = issue?.code === 'invalid_key' ? issue.issues[0] : issue;
   throw new TieredError('TIERED_CONFIG_INVALID', `${field}: ${wrong?.message ?? 'not a policy'}`);
 }
@@ -117,34 +118,32 @@ function policyTtlOf({ longestTtlMs }: Registry): number {
   return Math.min(longestTtlMs, POLICY_TTL_MS);
 }
 
-/** What a board needs. */
+/** Dependencies of `Board`. */
 export interface BoardParts {
   readonly registry: Registry;
-  /** Names this stage. */
+  /** Identifies this stage. */
   readonly id: string;
   /** Milliseconds between two records, and after which a record expires. */
   readonly everyMs: number;
   readonly ttlMs: number;
   readonly clock: Clock;
-  /** What the stage says of itself now. */
+  /** Makes the stage's present record. */
   readonly report: () => StageRecord;
-  /** Told what the registry had; this stage is there as it is now. */
+  /** Called with the contents of the registry, in which this stage is as it is now. */
   readonly onLook: (seen: Seen) => void;
-  /** Told each time that the registry could not be reached. */
+  /** Called each time the registry could not be reached. */
   readonly onLost: (error: unknown) => void;
 }
 
-/**
- * So many stages are looked at in the time of a record; more make all of them slower, and the registry not.
- */
+/** The most stages that look at the full rate. More stages slow down all looks, but not the registry. */
 const STAGES_AT_ONCE = 200;
-/** A record is put so often until it would expire, so that a put that fails is not the end of it. */
+/** Puts of a record within its lifetime, so that it survives a failed put. */
 const PUTS_PER_TTL = 3;
 
 /**
- * The place of a stage in the registry: it puts its record each half second, and looks at those of all. What
- * operators have set is kept there by the stages, since engines let records expire, and may forget them: the
- * first of them renews it, and each puts again what it misses.
+ * A stage's place in the registry. It puts its record each half second, and reads the records of all. The
+ * stages also keep the operators' policy there, since engines let records expire and may forget them: the
+ * first stage renews it, and every stage puts it again if it is missing.
  */
 export class Board {
   readonly #parts: BoardParts;
@@ -153,7 +152,7 @@ export class Board {
   #policy: SetPolicy | undefined;
   #policyPutAt = -Infinity;
   #stages = 1;
-  /** That the last record lives. */
+  /** Lifetime of the last record. */
   #ttlMs: number;
 
   constructor(parts: BoardParts) {
@@ -162,7 +161,7 @@ export class Board {
   }
 
   /**
-   * Opens the registry, and looks for the first time.
+   * Opens the registry, and looks once.
    * @throws TieredError `TIERED_UNAVAILABLE` if the registry cannot be reached.
    */
   async join(signal: AbortSignal | undefined): Promise<void> {
@@ -171,7 +170,7 @@ export class Board {
     this.#running = this.#run();
   }
 
-  /** Leaves the registry, as far as it can be reached, and closes it. */
+  /** Removes the record if the registry can be reached, and closes the registry. */
   async leave(): Promise<void> {
     const { registry, id } = this.#parts;
     this.#ended.abort(new Error('The stage has left.'));
@@ -187,7 +186,7 @@ export class Board {
     const { clock, onLost } = this.#parts;
     const { signal } = this.#ended;
     while (!signal.aborted) {
-      // Before the record expires that is there.
+      // Look before the present record expires.
       const ms = Math.min(this.#everyMs, this.#ttlMs / PUTS_PER_TTL);
       await clock.sleep(ms, signal, { background: true }).catch(() => undefined);
       if (signal.aborted) return;
@@ -195,7 +194,7 @@ export class Board {
         await this.#exchange(signal);
       } catch (error) {
         if (signal.aborted) return;
-        // Its calls reject so in operation. Anything else is a bug, of ours or of the registry's author.
+        // Expected failures are TieredErrors. Anything else is a bug, ours or the registry author's.
         if (!isTieredError(error)) throw error;
         onLost(error);
       }
@@ -228,14 +227,14 @@ export class Board {
     if (this.#policy === undefined) return;
     const ttlMs = policyTtlOf(registry);
     const isLost = found === undefined || !isNewer;
-    // What is lost is put again by whoever misses it; the first of the stages renews it in time.
+    // Any stage that misses the policy puts it again; the first stage renews it in time.
     const isFirst = !stages.some((stage) => stage.id < id);
     if (!isLost && (!isFirst || clock.now() < this.#policyPutAt + ttlMs / 3)) return;
     await registry.put(this.#policy.entry, { ttlMs, signal });
     this.#policyPutAt = clock.now();
   }
 
-  /** Milliseconds between two looks, as far as records live so long. */
+  /** Milliseconds between two looks, bounded by the lifetime of records. */
   get #everyMs(): number {
     return this.#parts.everyMs * Math.max(1, this.#stages / STAGES_AT_ONCE);
   }

@@ -5,81 +5,84 @@ import { recordOf } from './terms.js';
 import type { Seen } from '../records/board.js';
 import type { Stage, TermsRecord } from '../records/stage-record.js';
 
-/** A job that may come. */
+/** A job that may be started. */
 export interface Candidate {
   readonly job: string;
   readonly terms: TermsRecord;
-  /** The source that it would read, by name. */
+  /** The name of the source it would read. */
   readonly source: string;
-  /** What it could use of it. `Infinity` for everything. */
+  /** The rate it could use. `Infinity` for everything. */
   readonly wanted: Rate;
-  /**
-   * What it has to have of it. Default: `wanted`. A part that is `Infinity` is no need: it takes what it
-   * gets.
-   */
+  /** The rate it needs. Default: `wanted`. An `Infinity` part is no need: the job takes what it gets. */
   readonly needed?: Rate | undefined;
-  /** What it says that the source gives. Default: it says nothing. */
+  /** The budget it declares for the source. Default: none. */
   readonly budget?: Rate | undefined;
 }
 
-/** What would become of one job. */
+/** The effect on one job. */
 export interface Effect {
   readonly job: string;
   readonly wanted: Rate;
-  /** What it uses now. Nothing if it is not there yet. */
+  /** The rate it uses now. Zero if it is not present yet. */
   readonly used: Rate;
-  /** What it has now. Undefined if it is not there yet. */
+  /** Its share now. Undefined if it is not present yet. */
   readonly before: Rate | undefined;
   readonly after: Rate;
-  /** The part of what it wants that it would have, 0 to 1. Of everything, it is 1. */
+  /** The fraction of the wanted rate that it would have, 0 to 1. It is 1 for a job that wants everything. */
   readonly served: number;
   /**
-   * How many times as long it would take to read what it reads now. 1 if it keeps what it uses, and if it is
-   * not there yet.
+   * Factor by which its present reads would take longer. 1 if it keeps what it uses, or is not present yet.
    */
   readonly slowdown: number;
-  /** Whether that is more than a twentieth longer. */
+  /** Whether its reads would take over a twentieth longer. */
   readonly isSlowedByIt: boolean;
   /**
-   * Part of the time in which its consumers wait for samples, 0 to 1: now, and then. Undefined where nothing
-   * prefetches.
+   * Fraction of the time during which its consumers wait for samples, 0 to 1, before and after. Undefined
+   * without prefetchers.
    */
   readonly stall: { readonly before: number; readonly after: number } | undefined;
-  /** Whether the candidate takes from it what it has to keep, see `admission`. */
+  /** Whether the candidate takes bandwidth that the job has to keep; see `admission`. */
   readonly isStarvedByIt: boolean;
 }
 
-/** What would become of all jobs of a source if another one came. */
+/** The effect of a candidate on all jobs of a source. */
 export interface Admission {
   /** Whether no job would starve, and the candidate would have what it needs. */
   readonly fits: boolean;
   /** Whether the candidate would have what it needs. */
   readonly hasEnough: boolean;
-  /** What the source gives to all of them. */
+  /** The capacity of the source for all of them. */
   readonly budget: Rate;
   /** The candidate first, then the others by name. */
   readonly effects: readonly Effect[];
 }
 
-/** A twentieth less is no loss: shares of several jobs come to a little less than a source gives, anyway. */
+/**
+ * A loss of a twentieth is tolerated: the shares of several jobs add up to a little less than the capacity
+ * anyway.
+ */
 const ENOUGH = 0.95;
 
-/** One more job of the same weight halves what a job has that was alone. With less it starves. */
+/**
+ * The part of its use that a job has to keep. One more job of the same weight halves the share of a job that
+ * was alone.
+ */
 const LEAST_KEPT = 0.5;
 
 const PARTS = ['bytes', 'operations'] as const;
 
 /**
- * Finds out whether one more job would starve the others, or itself: the shares of all with it, from the same
- * records and by the same function that all stages go by. What jobs want and use is what they say now.
+ * Predicts whether one more job would starve the others, or itself. Computes the shares of all jobs with it,
+ * from the same records and by the same function that all stages use. The jobs' present reports say what they
+ * want and use.
  *
  * - A job that has all that it wants has to keep that.
  * - A job that wants more than it has, or everything, takes what it gets, and any other job costs it
- * something. It has to keep half of what it uses now, and what is guaranteed to it.
+ * something. It has to keep half of what it uses now, and its guarantees.
  * - The candidate has to have what it needs.
  *
- * A job that would have more than a twentieth less than that starves. The candidate fits if none does. If its
- * job is there already, it is another stage of that, and the job needs what it uses now as well.
+ * A job that would have over a twentieth less than that starves. The candidate fits if no job starves. If its
+ * job is already present, the candidate is another stage of it, and the job needs its present use as well.
  */
 export function admission({ stages, policy }: Seen, candidate: Candidate): Admission {
   const { job, source, wanted, needed = wanted } = candidate;
@@ -106,7 +109,7 @@ export function admission({ stages, policy }: Seen, candidate: Candidate): Admis
   };
 }
 
-/** What the candidate would say of itself. No process has its id, and all others come before it. */
+/** The record the candidate would put. No process has its id, and all other ids sort before it. */
 function stageOf({ job, terms, source, wanted, budget }: Candidate): Stage {
   const report = {
     wanted: recordOf(wanted),
@@ -131,7 +134,7 @@ function effectOf(
   before: Rate | undefined,
   stall: number | undefined,
 ): Omit<Effect, 'isStarvedByIt'> {
-  // A job may have used more than its share a moment ago. That is not for it to keep.
+  // A job may have used more than its share a moment ago. It need not keep the excess.
   const kept = combined(Math.min, used, wanted, before ?? NO_BOUND);
   const slowdown = Math.max(1, ...PARTS.map((part) => (kept[part] === 0 ? 1 : kept[part] / after[part])));
   return {
@@ -143,7 +146,7 @@ function effectOf(
     served: servedOf(after, wanted),
     slowdown,
     isSlowedByIt: slowdown * ENOUGH > 1,
-    // Its consumers compute as long as before.
+    // Its consumers compute for as long as before.
     stall: stall === undefined ? undefined : { before: stall, after: 1 - (1 - stall) / slowdown },
   };
 }
@@ -161,14 +164,14 @@ function isStarved(
   return slowdown * LEAST_KEPT * ENOUGH > 1 || (isBelow && isSlowedByIt);
 }
 
-/** A job that wants everything is never satisfied; it counts as served by what it has. */
+/** The fraction of its wants that a job has. One that wants everything counts as served. */
 function servedOf(share: Rate, wanted: Rate): number {
   const part = (of: keyof Rate) =>
     wanted[of] === 0 || wanted[of] === Infinity ? 1 : Math.min(1, share[of] / wanted[of]);
   return Math.min(part('bytes'), part('operations'));
 }
 
-/** The mean of the stages of a job. */
+/** The mean stall of the stages of a job. */
 function stallOf(job: string, stages: readonly Stage[]): number | undefined {
   const stalls = stages.flatMap((stage) => (stage.job === job ? (stage.stall ?? []) : []));
   return stalls.length === 0 ? undefined : stalls.reduce((sum, stall) => sum + stall, 0) / stalls.length;

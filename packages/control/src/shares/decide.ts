@@ -9,42 +9,42 @@ import { shareTiers, type TierDecision } from './tier-shares.js';
 /** Where the budget of a source comes from: an operator, the options of a stage, or what was measured. */
 export type BudgetOrigin = 'policy' | 'options' | 'measured' | 'none';
 
-/** How one source is shared out. */
+/** The shares of one source. */
 export interface SourceDecision {
   readonly source: string;
-  /** What it gives. */
+  /** The capacity of the source. */
   readonly budget: Rate;
   readonly budgetFrom: BudgetOrigin;
-  /** What is shared out of that: a little less, if several jobs read from it. */
+  /** The part of the budget that is shared out: a little less, if several jobs read from the source. */
   readonly sharedOut: Rate;
   readonly jobs: readonly JobDecision[];
 }
 
-/** What one job gets of a source, and what it said. */
+/** One job's share of a source, and its reports. */
 export interface JobDecision extends JobShare {
   readonly terms: Terms;
   readonly wanted: Rate;
   readonly used: Rate;
 }
 
-/** What all stages get. */
+/** The shares of all stages. */
 export interface Decision {
   /** By the name of the source. */
   readonly sources: ReadonlyMap<string, SourceDecision>;
   /** By stage. */
   readonly nodes: ReadonlyMap<string, NodeShare>;
-  /** Those that several jobs of a node fill. */
+  /** The tiers that several jobs of a node fill. */
   readonly tiers: readonly TierDecision[];
 }
 
 /**
- * Decides what each stage gets. A pure function of the records, so that all stages come to the same, and no
- * message says who is right.
+ * Decides the share of each stage. It is a pure function of the records, so all stages reach the same result
+ * without further messages.
  * @param stages In any order.
- * @param policy What operators have set. Undefined if they have set nothing.
+ * @param policy The policy that operators have set; undefined if there is none.
  */
 export function decide(stages: readonly Stage[], policy: PolicyRecord | undefined): Decision {
-  // Names decide what the order of the records would.
+  // Sorted by id, so that the order of the records does not matter.
   const inOrder = stages.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const sources = new Set(inOrder.flatMap((stage) => Object.keys(stage.sources)));
   return {
@@ -55,8 +55,8 @@ export function decide(stages: readonly Stage[], policy: PolicyRecord | undefine
 }
 
 /**
- * What a stage would get of a source if all jobs wanted all of it: what it can count on.
- * @param stages All that are known, the stage among them.
+ * The share of a source that a stage can count on: the share it would get if all jobs wanted everything.
+ * @param stages All known stages, including this one.
  */
 export function guaranteedOf(
   id: string,
@@ -68,7 +68,7 @@ export function guaranteedOf(
   return shareOf(decide(greedy, policy), id, source);
 }
 
-/** What a stage gets of a source. */
+/** The share of a source that a stage gets. */
 export function shareOf(decision: Decision, id: string, source: string): Rate {
   for (const { stages } of decision.sources.get(source)?.jobs ?? []) {
     const share = stages.get(id);
@@ -77,10 +77,10 @@ export function shareOf(decision: Decision, id: string, source: string): Rate {
   return NO_BOUND;
 }
 
-/** From this part of a budget on, requests of a source may wait for each other. */
+/** The fraction of a budget from which requests to a source may wait for each other. */
 const SATURATED = 0.97;
 
-/** Whether the stages together use about all that a source gives. */
+/** Whether the stages together use about the full capacity of a source. */
 export function isSaturated(decision: Decision, source: string): boolean {
   const { budget = NO_BOUND, jobs = [] } = decision.sources.get(source) ?? {};
   const used = sumOf(jobs.map((job) => job.used));
@@ -121,8 +121,8 @@ function decideSource(
 }
 
 /**
- * The part of a budget that is shared out between several jobs. With all of it, requests that have once come
- * to wait for each other in the source would do so for ever, and who makes few at a time would have less.
+ * The part of a budget that is shared out between several jobs. With all of it, a queue that once built up in
+ * the source would stay for ever, and jobs with few requests at a time would get less.
  */
 const SHARED_OUT = 0.985;
 
@@ -142,7 +142,7 @@ function claimOf(job: string, readers: readonly Reader[], policy: PolicyRecord |
   };
 }
 
-/** What a job needs to end in time is guaranteed to it. */
+/** Adds the rate that a job needs to finish in time to its guarantees. */
 function inTime(terms: Terms, readers: readonly Reader[]): Terms {
   const needs = readers.reduce((sum, { stage }) => sum + (stage.needs ?? 0), 0);
   const { atLeast } = terms;
@@ -159,7 +159,7 @@ function budgetOf(
   const given = readers.flatMap(({ report }) => (report.budget === undefined ? [] : [rateOf(report.budget)]));
   if (given.length > 0) return { budget: combined(Math.min, ...given), budgetFrom: 'options' };
   const measured = readers.flatMap(({ report }) => report.measured ?? []).toSorted((a, b) => a - b);
-  // The one in the middle, so that no single stage decides.
+  // The median, so that no single stage decides.
   const bytes = measured[Math.floor(measured.length / 2)];
   const areSeveral = readers.some(({ stage }) => stage.job !== readers[0]?.stage.job);
   if (bytes === undefined || !areSeveral) return { budget: NO_BOUND, budgetFrom: 'none' };

@@ -2,7 +2,7 @@ import { formatBytes } from '@tiered/core';
 import type { Decision } from './decide.js';
 import type { JobAtTier, TierDecision } from './tier-shares.js';
 
-/** Says what a job may hold of each tier that it shares with others, and why: a sentence for each. */
+/** Explains a job's share of each tier that it shares with others, in one sentence for each. */
 export function explainTiers({ tiers }: Pick<Decision, 'tiers'>, job: string): string[] {
   return tiers.flatMap((tier) => {
     const own = tier.jobs.find((one) => one.job === job);

@@ -7,10 +7,11 @@ type Part = keyof Rate;
 const PARTS = ['bytes', 'operations'] as const;
 
 /**
- * Says why a job gets what it gets: a few sentences for each source that it reads. They tell what was
- * decided, and compute nothing again.
- * @returns Nothing if no stage of the job has said yet that it reads from a source: its record does so half a
- * second after `Control.source`, and the decision of its own `Control.view` at once.
+ * Explains the shares of a job, in a few sentences for each source that it reads. They report the decision,
+ * and recompute nothing.
+ * @returns An empty list if no stage of the job has yet reported that it reads from a source. A stage's
+ * record does so half a second after `Control.source`, and the decision of its own `Control.view` does at
+ * once.
  */
 export function explain(decision: Decision, job: string): string[] {
   return [...decision.sources.values()].flatMap((source) => {
@@ -60,7 +61,7 @@ function reasonOf(source: SourceDecision, own: JobDecision, part: Part): string 
   }
 }
 
-/** What a job has before others: what is guaranteed to it, or what every job keeps. */
+/** The part a job gets before others: its guarantee, or the minimum that every job keeps. */
 function guaranteeOf({ terms, share }: JobDecision, part: Part): string {
   const atLeast = terms.atLeast[part];
   if (share[part] > atLeast) return 'is its part of the hundredth that all jobs keep';
@@ -68,11 +69,13 @@ function guaranteeOf({ terms, share }: JobDecision, part: Part): string {
   return `is left of its guarantee, ${shown(atLeast, part)}, since all guarantees come to nine tenths at most`;
 }
 
-/** Jobs that do not share by weight with another one, by the reason, in the order in which they are told. */
+/** Reasons why a job does not share by weight with another one, in the order of the explanation. */
 const GROUPS = ['first', 'atLeast', 'wanted', 'otherPart', 'atMost', 'weight', 'last'] as const;
 type Group = (typeof GROUPS)[number];
 
-/** What is shared out, and what of that goes to jobs that do not share by weight with this one. */
+/**
+ * Explains the amount that is shared out, and its parts for jobs that do not share by weight with this one.
+ */
 function othersOf({ jobs, sharedOut }: SourceDecision, own: JobDecision, part: Part): string {
   const others = jobs.filter((job) => job.share[part] > 0 && job !== own && !arePeers(job, own, part));
   const groups = grouped(others, (job) => groupOf(job, own, part));
@@ -110,7 +113,7 @@ function wordsOf(group: Group, jobs: readonly JobDecision[], own: JobDecision, p
   }
 }
 
-/** What those share that have what the others leave. */
+/** Explains the amount that is left for this job and those that share it by weight. */
 function byWeight({ jobs }: SourceDecision, own: JobDecision, part: Part): string {
   const peers = jobs.filter((job) => arePeers(job, own, part));
   if (peers.length === 1) {
@@ -122,7 +125,7 @@ function byWeight({ jobs }: SourceDecision, own: JobDecision, part: Part): strin
   return `${peers.length} jobs want more than they have and share ${left} by weight: ${weightOf(own.terms.weight)} of ${weightOf(weights)} is its.`;
 }
 
-/** Whether two jobs share by weight what the others leave. */
+/** Whether two jobs share the remainder by weight. */
 function arePeers(job: JobDecision, own: JobDecision, part: Part): boolean {
   return groupOf(job, own, part) === 'weight' && own.boundBy[part] === 'weight';
 }
@@ -133,7 +136,7 @@ function sharesOf(jobs: readonly JobDecision[], part: Part): number {
 
 const otherOf = (part: Part) => (part === 'bytes' ? 'requests' : 'bytes');
 
-/** So many jobs are named. */
+/** The most jobs that are named. */
 const MOST_NAMES = 8;
 
 function namesOf(jobs: readonly JobDecision[]): string {

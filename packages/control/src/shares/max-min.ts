@@ -1,48 +1,48 @@
-/** What one of several claims of something that all share. */
+/** A claim to a part of a shared resource. */
 export interface Claim {
-  /** More than 0. Of two that want more, one with twice the weight gets twice as much. */
+  /** More than 0. Of two claims that want more, one with twice the weight gets twice as much. */
   readonly weight: number;
-  /** What it could use; `Infinity` if it could use everything. */
+  /** The amount it could use; `Infinity` if it could use everything. */
   readonly wanted: number;
-  /** What it gets before anybody gets more, as far as it wants it. */
+  /** The amount it gets, as far as it wants it, before any claim gets more. */
   readonly atLeast: number;
   readonly atMost: number;
-  /** Those of a higher priority get all that they want before others get more than their `atLeast`. */
+  /** Claims of a higher priority get all that they want before others get more than their `atLeast`. */
   readonly priority: number;
 }
 
 /**
- * The reason for which a claim gets no more: it wants no more, it may have no more (`atMost`), by weight it
- * has its part (`weight`), or by weight it would have no more than it gets before others (`atLeast`).
+ * The reason why a claim gets no more: it wants no more (`wanted`), it may have no more (`atMost`), it has
+ * its part by weight (`weight`), or its part by weight would be no more than its guarantee (`atLeast`).
  */
 export type BoundBy = 'wanted' | 'atMost' | 'weight' | 'atLeast';
 
-/** What a claim gets, and why it gets no more. */
+/** The amount a claim gets, and the reason why it gets no more. */
 export interface Portion {
   readonly amount: number;
   readonly boundBy: BoundBy;
 }
 
-/** A claim of which nothing is said but how much it wants. */
+/** The defaults of a claim that only says how much it wants. */
 export const PLAIN_CLAIM = { weight: 1, atLeast: 0, atMost: Infinity, priority: 0 };
 
 /**
- * The part of the whole that claims of `atLeast` may take together. If they come to more, each gets as much
- * less, so that one who claims to need everything does not leave the others with nothing.
+ * The part of the whole that all `atLeast` together may take. If they add up to more, all are scaled down, so
+ * that a claim that needs everything does not leave the others with nothing.
  */
 export const MOST_GUARANTEED = 0.9;
 
 /**
- * Shares something out by weighted max-min: nobody can get more without somebody getting less who has less
- * for its weight. What one does not want goes to the others. What nobody wants is left.
- * @param whole What there is, at least 0.
- * @returns The share of each claim, in their order.
+ * Shares out an amount by weighted max-min: no claim can get more without taking from one that has less for
+ * its weight. What one claim does not want goes to the others. What no claim wants is left over.
+ * @param whole The amount, at least 0.
+ * @returns The share of each claim, in the same order.
  */
 export function maxMin(whole: number, claims: readonly Claim[]): number[] {
   return portions(whole, claims).map(({ amount }) => amount);
 }
 
-/** As `maxMin`, with the reasons. */
+/** Like `maxMin`, with the reasons. */
 export function portions(whole: number, claims: readonly Claim[]): Portion[] {
   const mosts = claims.map(({ wanted, atMost }) => Math.min(wanted, atMost));
   const leasts = guaranteed(whole, claims, mosts);
@@ -63,7 +63,7 @@ export function portions(whole: number, claims: readonly Claim[]): Portion[] {
   });
 }
 
-/** Amounts that differ by less are the same: what is computed is rounded. */
+/** Amounts that differ by less count as equal, because of rounding. */
 const SAME = 1e-9;
 
 function boundOf(amount: number, least: number, { wanted, atMost }: Claim): BoundBy {
@@ -77,7 +77,7 @@ interface Bound {
   readonly most: number;
 }
 
-/** What each gets whatever the others want. */
+/** The amount each claim gets whatever the others want. */
 function guaranteed(whole: number, claims: readonly Claim[], mosts: readonly number[]): number[] {
   const wanted = claims.map(({ atLeast }, at) => Math.min(atLeast, mosts[at] ?? 0, whole));
   const most = whole * MOST_GUARANTEED;
@@ -85,14 +85,14 @@ function guaranteed(whole: number, claims: readonly Claim[], mosts: readonly num
   return sum <= most ? wanted : wanted.map((amount) => (amount / sum) * most);
 }
 
-/** What somebody has when the water stands at this level: its weight of it, within its bounds. */
+/** The amount of a claim at a water level: level times weight, within its bounds. */
 function amountAt(level: number, { weight, least, most }: Bound): number {
   return Math.min(most, Math.max(least, level * weight));
 }
 
-/** The level at which all amounts come to `amount`; `Infinity` if all have what they want before. */
+/** The level at which all amounts add up to `amount`; `Infinity` if all claims are satisfied below that. */
 function levelOf(amount: number, bounds: readonly Bound[]): number {
-  // Between two of these levels the sum grows evenly.
+  // The sum grows linearly between two of these levels.
   const turns = bounds
     .flatMap(({ weight, least, most }) => [
       { at: least / weight, rise: weight },

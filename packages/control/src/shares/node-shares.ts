@@ -3,7 +3,7 @@ import type { PolicyRecord, Stage } from '../records/stage-record.js';
 import { maxMin, PLAIN_CLAIM } from './max-min.js';
 import { termsOf } from './terms.js';
 
-/** What a stage may use of its node. */
+/** A stage's share of its node. */
 export interface NodeShare {
   /** Bytes of memory. */
   readonly memory: number;
@@ -11,7 +11,7 @@ export interface NodeShare {
   readonly producers: number;
 }
 
-/** Shares out what operators let the stages of a node use together, by weighted max-min. By stage. */
+/** Shares out the limits that operators set for the stages of a node, by weighted max-min. Keyed by stage. */
 export function shareNodes(
   stages: readonly Stage[],
   policy: PolicyRecord | undefined,
@@ -34,7 +34,7 @@ export function shareNodes(
   return shares;
 }
 
-/** The stages of a job on a node have its weight together. */
+/** The stages of a job on a node share its weight. */
 function weightsOf(stages: readonly Stage[], policy: PolicyRecord | undefined): number[] {
   const counts = grouped(stages, ({ job }) => job);
   return stages.map(({ job, terms }) => {

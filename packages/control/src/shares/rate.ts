@@ -1,4 +1,4 @@
-/** What a source gives in a second: bytes, and operations. `Infinity` where nothing bounds it. */
+/** A rate per second: bytes, and operations. An unbounded part is `Infinity`. */
 export interface Rate {
   readonly bytes: number;
   readonly operations: number;
@@ -7,7 +7,7 @@ export interface Rate {
 export const NO_RATE: Rate = { bytes: 0, operations: 0 };
 export const NO_BOUND: Rate = { bytes: Infinity, operations: Infinity };
 
-/** Both parts of several rates as one rate. */
+/** Combines several rates into one, part by part. */
 export function combined(combine: (...parts: number[]) => number, ...rates: readonly Rate[]): Rate {
   return {
     bytes: combine(...rates.map(({ bytes }) => bytes)),

@@ -9,37 +9,40 @@ export interface JobClaim {
   readonly stages: readonly StageClaim[];
 }
 
-/** What a stage of it could use. */
+/** The rate that one of its stages could use. */
 interface StageClaim {
   readonly stage: string;
   readonly wanted: Rate;
-  /** Bytes that an operation of it gives, on average. Undefined if that is not known. */
+  /** Average bytes of one of its operations. Undefined if unknown. */
   readonly operationBytes: number | undefined;
 }
 
 /**
- * The reason for which a job has no more of one part of a rate: that of its claim, or it can use no more with
- * what it has of the other part (`otherPart`).
+ * The reason why a job has no more of one part of a rate: the reason of its claim, or that it can use no more
+ * with its share of the other part (`otherPart`).
  */
 export type JobBoundBy = BoundBy | 'otherPart';
 
-/** What a job gets. */
+/** The share of a job. */
 export interface JobShare {
   readonly job: string;
-  /** Of what the jobs want. */
+  /** Its share of the wanted rates. */
   readonly share: Rate;
-  /** Why it is no more. */
+  /** The reason why the share is not larger. */
   readonly boundBy: Readonly<Record<keyof Rate, JobBoundBy>>;
-  /** By stage: its part of that, and of what nobody wants, so that nobody has to ask before it wants more. */
+  /**
+   * By stage, its part of the share and of the unwanted rest, so that a stage need not ask before it uses
+   * more.
+   */
   readonly stages: ReadonlyMap<string, Rate>;
 }
 
 type Part = keyof Rate;
 
 /**
- * Shares out a source among jobs by weighted max-min, its bytes and its operations, and what a job gets
- * evenly among its stages. A job that can use few operations needs fewer bytes, and the other way round: the
- * rest goes to the others.
+ * Shares out the bytes and the operations of a source among jobs by weighted max-min. A job's share is
+ * divided among its stages in the same way, with equal weights. A job that can use few operations needs fewer
+ * bytes, and the reverse; the rest goes to the others.
  */
 export function sharesOfSource(budget: Rate, jobs: readonly JobClaim[]): JobShare[] {
   const least = { bytes: leastOf(budget, jobs, 'bytes'), operations: leastOf(budget, jobs, 'operations') };
@@ -79,17 +82,17 @@ interface JobPortion extends Omit<Portion, 'boundBy'> {
   readonly boundBy: JobBoundBy;
 }
 
-/** One of several rates, whose parts are in lists. */
+/** One of several rates whose parts are in lists. */
 function rateAt({ bytes, operations }: Readonly<Record<Part, readonly number[]>>, at: number): Rate {
   return { bytes: bytes[at] ?? 0, operations: operations[at] ?? 0 };
 }
 
-/** The part of a source that all jobs have by weight, whatever the priorities: none stands still for ever. */
+/** The part of a source that all jobs share by weight regardless of priorities, so that none starves. */
 const NEVER_LESS = 0.01;
 
 /**
- * What each job has in any case. A stage that wanted nothing may read the next moment, and others use up what
- * it has left to them: so it is allowed this, though that is a hundredth too much for all.
+ * The minimum of each job. A stage that wanted nothing may read the next moment, when others use up its
+ * share. So it is allowed this minimum, although the total then exceeds the budget by a hundredth.
  */
 function leastOf(budget: Rate, jobs: readonly JobClaim[], part: Part): number[] {
   const whole = budget[part];
@@ -98,7 +101,7 @@ function leastOf(budget: Rate, jobs: readonly JobClaim[], part: Part): number[] 
   return jobs.map(({ terms }) => Math.min(terms.atMost[part], (whole * NEVER_LESS * terms.weight) / weights));
 }
 
-/** @param least What the job has in any case. */
+/** @param least The job's minimum. */
 function claimOf({ terms, stages }: JobClaim, part: Part, least = 0): Claim {
   return {
     weight: terms.weight,
@@ -113,7 +116,7 @@ function wantedOf(stages: readonly StageClaim[], part: Part): number {
   return total(stages.map(({ wanted }) => wanted[part]));
 }
 
-/** What nobody wants goes to all by weight: a job that wants more a moment later has it already. */
+/** Shares out the unwanted rest by weight, so that a job that wants more a moment later already has it. */
 function withRest(budget: Rate, jobs: readonly JobClaim[], shares: readonly number[], part: Part): number[] {
   const whole = budget[part];
   if (whole === Infinity) return jobs.map(({ terms }) => terms.atMost[part]);
@@ -130,7 +133,7 @@ function withRest(budget: Rate, jobs: readonly JobClaim[], shares: readonly numb
   return shares.map((share, at) => share + (rest[at] ?? 0));
 }
 
-/** A job that gets so much of one part of a rate can use only as much of the other. */
+/** Limits a job's claim to what it can use with its share of the other part of the rate. */
 function withinPart(job: JobClaim, share: number, part: Part): JobClaim {
   if (share >= wantedOf(job.stages, part)) return job;
   const among = job.stages.filter((stage) => stage.wanted[part] > 0).length;
@@ -140,7 +143,7 @@ function withinPart(job: JobClaim, share: number, part: Part): JobClaim {
 function withinShare(stage: StageClaim, share: number, part: Part, among: number): StageClaim {
   const { operationBytes = 0, wanted } = stage;
   if (!(operationBytes > 0)) return stage;
-  // Its part, if all of them want the same; another one may leave it more.
+  // The part of a stage if all want the same. It is more if others want less.
   const most = share / Math.max(1, among);
   const bound =
     part === 'operations'

@@ -1,7 +1,7 @@
 import { MOST_AMOUNT, type RateRecord, type TermsRecord } from '../records/stage-record.js';
 import { NO_BOUND, NO_RATE, type Rate } from './rate.js';
 
-/** How a job is treated. */
+/** The terms under which a job gets its shares. */
 export interface Terms {
   readonly weight: number;
   readonly priority: number;
@@ -11,7 +11,7 @@ export interface Terms {
 
 const PLAIN_TERMS: Terms = { weight: 1, priority: 0, atLeast: NO_RATE, atMost: NO_BOUND };
 
-/** What operators say comes before what the job says. */
+/** Combines the job's own terms with those that operators set, which take precedence. */
 export function termsOf(own: TermsRecord, set: TermsRecord): Terms {
   const {
     weight = PLAIN_TERMS.weight,
@@ -23,14 +23,14 @@ export function termsOf(own: TermsRecord, set: TermsRecord): Terms {
 }
 
 /**
- * A rate of a record.
- * @param missing What a part stands for that is missing.
+ * Converts the rate of a record.
+ * @param missing The value of a missing part.
  */
 export function rateOf({ bytes, operations }: RateRecord, missing = NO_BOUND): Rate {
   return { bytes: bytes ?? missing.bytes, operations: operations ?? missing.operations };
 }
 
-/** A rate as records have it. What is more than an amount there has no bound. */
+/** Converts a rate for a record. A part larger than the largest amount there has no bound. */
 export function recordOf({ bytes, operations }: Rate): RateRecord {
   return {
     bytes: bytes <= MOST_AMOUNT ? bytes : undefined,

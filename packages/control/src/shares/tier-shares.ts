@@ -4,22 +4,22 @@ import { maxMin, PLAIN_CLAIM, total } from './max-min.js';
 import { termsOf } from './terms.js';
 
 /**
- * A share that differs by less from what is held is met: to evict copies for so little would cost more
- * fetches than it is worth.
+ * A share that differs from the held bytes by less counts as met. Evicting copies for so little would cost
+ * more fetches than it is worth.
  */
 const SAME = 0.05;
 
-/** How the room of a tier is shared out that several jobs of a node fill. */
+/** The shares of a tier that several jobs of a node fill. */
 export interface TierDecision {
   readonly node: string;
-  /** Where the tier is. */
+  /** The location of the tier. */
   readonly place: string;
-  /** Bytes that it may hold. */
+  /** Bytes that the tier may hold. */
   readonly quotaBytes: number;
   readonly jobs: readonly JobAtTier[];
 }
 
-/** What a job gets of a tier, in bytes. */
+/** A job's part of a tier, in bytes. */
 export interface JobAtTier extends TierPart {
   readonly job: string;
   readonly weight: number;
@@ -27,15 +27,15 @@ export interface JobAtTier extends TierPart {
   readonly stages: ReadonlyMap<string, TierPart>;
 }
 
-/** What somebody has of a tier, in bytes. */
+/** A part of a tier, in bytes. */
 export interface TierPart {
-  /** What there is to hold: copies that it has placed, and the rest of its dataset. */
+  /** Bytes it could hold: the copies that it has placed, and the rest of its dataset. */
   readonly wanted: number;
   /** Copies that it has placed. */
   readonly held: number;
   /** The most that it may hold. */
   readonly share: number;
-  /** What it holds above its share, and others need. */
+  /** Bytes it holds above its share and that others need. */
   readonly excess: number;
 }
 
@@ -45,8 +45,8 @@ interface User {
 }
 
 /**
- * Shares out the tiers that several jobs of a node fill, by weighted max-min of what they could use.
- * Guarantees, limits and priorities are of rates, and do not count.
+ * Shares out the tiers that several jobs of a node fill, by weighted max-min of the bytes they could use.
+ * Guarantees, limits and priorities apply to rates, and do not count here.
  */
 export function shareTiers(stages: readonly Stage[], policy: PolicyRecord | undefined): TierDecision[] {
   return [...grouped(stages, ({ node }) => node)].flatMap(([node, here]) => {
@@ -55,7 +55,7 @@ export function shareTiers(stages: readonly Stage[], policy: PolicyRecord | unde
   });
 }
 
-/** What a stage has of a tier. Undefined if nobody else fills it. */
+/** A stage's part of a tier. Undefined if no other job fills it. */
 export function roomOf(tiers: readonly TierDecision[], id: string, place: string): TierPart | undefined {
   for (const tier of tiers) {
     if (tier.place !== place) continue;
@@ -82,7 +82,7 @@ function shareTier(
 ): TierDecision | undefined {
   const byJob = [...grouped(users, ({ stage }) => stage.job)];
   if (byJob.length < 2) return undefined;
-  // All see that of the tier's index. One who says less than it is would have the others evict.
+  // All read the quota from the tier's index. A stage that reports less would make the others evict.
   const quotaBytes = Math.max(...users.map(({ report }) => report.quota));
   const claims = byJob.map(([job, ofJob]) => ({
     ...PLAIN_CLAIM,
@@ -93,7 +93,7 @@ function shareTier(
   const held = byJob.map(([, ofJob]) => total(ofJob.map(({ report }) => report.held)));
   const needs = byJob.map(([, ofJob], at) => needOf(ofJob, held[at] ?? 0, shares[at] ?? 0));
   const above = held.map((bytes, at) => aboveShare(bytes, shares[at] ?? 0));
-  // All give back alike, and no more than is needed.
+  // All give back the same fraction, and no more than is needed.
   const part = Math.min(1, total(needs) / Math.max(1, total(above)));
   const jobs = byJob.map(([job, ofJob], at) => {
     const { weight, wanted } = claims[at] ?? { ...PLAIN_CLAIM, wanted: 0 };
@@ -103,7 +103,7 @@ function shareTier(
   return { node, place, quotaBytes, jobs };
 }
 
-/** The stages of a job share its part, and give back what they hold above theirs. */
+/** Divides a job's part among its stages, which give back bytes above their parts. */
 function roomsOfStages(job: TierPart, users: readonly User[]): Map<string, TierPart> {
   const wanted = users.map(({ report }) => wantedOf(report));
   const shares = maxMin(
@@ -125,12 +125,12 @@ function roomsOfStages(job: TierPart, users: readonly User[]): Map<string, TierP
   );
 }
 
-/** What a stage could use: unknown is everything. */
+/** The bytes a stage could use: everything if unknown. */
 function wantedOf({ wanted = Infinity }: PlaceReport): number {
   return wanted;
 }
 
-/** What a job lacks of its share, and there is no room for. */
+/** The bytes a job lacks of its share and has no room for. */
 function needOf(users: readonly User[], held: number, share: number): number {
   const free = Math.max(...users.map(({ report }) => report.free));
   const need = share - held - free;

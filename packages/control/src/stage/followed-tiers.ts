@@ -5,12 +5,12 @@ import { MOST_AMOUNT, name, type PlaceReport, type StageRecord } from '../record
 import { maxMin, PLAIN_CLAIM } from '../shares/max-min.js';
 import type { TierPart } from '../shares/tier-shares.js';
 
-/** Tiers in a record, and characters of a name there: registries keep small records. */
+/** The most tiers in a record, and characters of a name there: registries keep small records. */
 const MOST_TIERS = 8;
 const LONGEST_NAME = 64;
 /**
- * Bytes that are given back at a look, and the part of a small tier: about as fast as a job can fill them, so
- * that a job that leaves again has cost the others little.
+ * Bytes given back at a look, and the part of a small tier. This is about as fast as a job can fill them, so
+ * a job that soon leaves has cost the others little.
  */
 const GIVEN_BACK = 64 * 1024 * 1024;
 const PART_GIVEN_BACK = 1 / 8;
@@ -19,27 +19,27 @@ const PART_GIVEN_BACK = 1 / 8;
 interface OpenTier {
   readonly hierarchy: Hierarchy;
   readonly hold: LevelHold;
-  /** Where it is. The same for all processes of a node. */
+  /** The location of the tier, the same for all processes of a node. */
   readonly place: string;
   readonly quotaBytes: number;
 }
 
-/** What a stage has of a tier that jobs share, in bytes. */
+/** A stage's part of a tier that jobs share, in bytes. */
 export type TierShare = Pick<TierPart, 'held' | 'share'>;
 
-/** What tiers say of themselves. */
+/** The reports on tiers. */
 export type TiersSay = Pick<StageRecord, 'tiers' | 'places'>;
 
 /** The tiers of a stage's hierarchies: how full they are, and how much of each the stage may hold. */
 export class FollowedTiers {
   readonly #hierarchies = new Set<Hierarchy>();
-  /** By place, bytes that the stage may hold where that is bounded. */
+  /** By place, the bytes that the stage may hold, for bounded tiers. */
   readonly #shares = new Map<string, number>();
 
-  /** Follows the tiers of a hierarchy until it is closed. Returns what stops that. */
+  /** Follows the tiers of a hierarchy until it is closed. Returns a function that stops it. */
   add(hierarchy: Hierarchy): () => void {
     this.#hierarchies.add(hierarchy);
-    // What it places counts from now on.
+    // Copies placed from now on count.
     for (const { level } of hierarchy.tiers) if (isFilledByOthers(hierarchy, level)) hierarchy.holdOf(level);
     const stop = () => {
       if (!this.#hierarchies.delete(hierarchy)) return;
@@ -49,13 +49,13 @@ export class FollowedTiers {
     return stop;
   }
 
-  /** Bounds nothing any more, and follows nobody. */
+  /** Removes all bounds, and follows no hierarchy any more. */
   clear(): void {
     this.bound(() => undefined);
     this.#hierarchies.clear();
   }
 
-  /** Looks at all of them. */
+  /** Reports on all tiers. */
   look(): TiersSay {
     const tiers = [...this.#hierarchies].flatMap((hierarchy) => hierarchy.stats().tiers).slice(0, MOST_TIERS);
     const entries = tiers.map(({ driver, usedBytes, quotaBytes }) => [
@@ -70,8 +70,8 @@ export class FollowedTiers {
   }
 
   /**
-   * Has each tier hold what the stage may, and give back some of what others need.
-   * @param roomOf What the stage has of a tier. Undefined: nothing bounds it.
+   * Bounds each tier to the stage's share, and gives back some of the bytes that others need.
+   * @param roomOf Returns the stage's part of a tier; undefined if it is unbounded.
    */
   bound(roomOf: (place: string) => TierPart | undefined): void {
     this.#shares.clear();
@@ -93,7 +93,7 @@ export class FollowedTiers {
     }
   }
 
-  /** What the stage holds of each tier that is shared out, and may hold, in bytes. */
+  /** For each tier that is shared out, the bytes that the stage holds and may hold. */
   get shares(): Readonly<Record<string, TierShare>> {
     const shared = [...this.#byPlace()].flatMap(([place, here]) => {
       const share = this.#shares.get(place);
@@ -107,7 +107,7 @@ export class FollowedTiers {
   }
 }
 
-/** Others fill it if its index is where they find it. */
+/** Whether other processes fill a tier: they do if they can find its index. */
 function isFilledByOthers({ tiers }: Hierarchy, level: number): boolean {
   const driver = tiers[level]?.driver;
   return driver?.capabilities.index === true && name.safeParse(driver.location).success;
@@ -123,7 +123,7 @@ function openTiers(hierarchy: Hierarchy): OpenTier[] {
   });
 }
 
-/** What a tier's hierarchy could keep there: unknown where it knows only what was read. */
+/** Bytes that a tier's hierarchy could keep there; unknown if it knows only the objects read so far. */
 function wantedOf({ hierarchy, hold }: OpenTier): number {
   return hierarchy.isScanned ? hold.heldBytes + hierarchy.namespace.sourceBytes : Infinity;
 }

@@ -3,29 +3,32 @@ import type { StageRecord } from '../records/stage-record.js';
 import type { NodeShare } from '../shares/node-shares.js';
 import type { Consumed } from './demand.js';
 
-/** A buffer that nobody has read from for so many looks is idle. Consumers may compute for a while. */
+/** Looks without a read after which a buffer is idle. Consumers may compute for a while. */
 const IDLE_LOOKS = 10;
 
-/** A buffer, and what it said last. */
+/** A buffer, and its last report. */
 interface FollowedBuffer {
   last: Consumed;
   looksAlike: number;
 }
 
-/** What buffers say of themselves now. */
+/** The present reports of buffers. */
 export interface FollowedSays extends Pick<StageRecord, 'memory' | 'producers' | 'stall'> {
-  /** What consumers did since the beginning. Undefined if no buffer is followed. */
+  /** Consumer activity since the beginning. Undefined if no buffer is followed. */
   readonly consumed: Consumed | undefined;
 }
 
-/** The staging buffers of a stage: what they say, and what they are told. */
+/** The staging buffers of a stage: their reports and their bounds. */
 export class Followed {
   readonly #buffers = new Map<StagingBuffer, FollowedBuffer>();
-  /** What consumers did while their buffers were not idle: those would look as if they only computed. */
+  /**
+   * Consumer activity while the buffers were not idle. Consumers of an idle buffer would seem to compute all
+   * the time.
+   */
   #consumed: Consumed = NOTHING;
   #isBounded = false;
 
-  /** Follows a buffer. Returns what stops that. */
+  /** Follows a buffer. Returns a function that stops it. */
   add(buffer: StagingBuffer): () => void {
     this.#buffers.set(buffer, { last: consumedOf(buffer.profile()), looksAlike: 0 });
     return () => {
@@ -33,13 +36,13 @@ export class Followed {
     };
   }
 
-  /** Bounds nothing any more, and follows nobody. */
+  /** Removes all bounds, and follows no buffer any more. */
   clear(): void {
     for (const buffer of this.#buffers.keys()) buffer.bound({});
     this.#buffers.clear();
   }
 
-  /** Looks at all of them. */
+  /** Reports on all buffers. */
   look(): FollowedSays {
     if (this.#buffers.size === 0) return { consumed: undefined };
     const before = this.#consumed;
@@ -57,7 +60,7 @@ export class Followed {
     return { consumed: this.#consumed, memory, producers, stall };
   }
 
-  /** Has the buffers keep to a share of the node, each to its part by the memory that it was given. */
+  /** Bounds the buffers to a share of the node, each in proportion to the memory it was given. */
   bound(share: NodeShare | undefined): void {
     const { memory = Infinity, producers = Infinity } = share ?? {};
     const isBounded = memory !== Infinity || producers !== Infinity;

@@ -1,57 +1,56 @@
-/** What all stages together did to a source, in the last two seconds. */
+/** The load that all stages together put on a source, in the last two seconds. */
 export interface Load {
-  /** Bytes that the source gave in a second. */
+  /** Bytes per second that the source served. */
   readonly bytes: number;
-  /** Milliseconds of a request, on average. Undefined if there was none. */
+  /** Average milliseconds of a request. Undefined if there was none. */
   readonly requestMs: number | undefined;
-  /** Bytes of a request, on average. */
+  /** Average bytes of a request. */
   readonly requestBytes: number;
   /** Whether requests of some stage wait for its share. */
   readonly isBound: boolean;
-  /** Whether several jobs read from it. One alone is not bounded. */
+  /** Whether several jobs read from it. A single job is not bounded. */
   readonly areSeveral: boolean;
 }
 
-/** A source whose requests take so many times as long as at best is beyond its knee. */
+/** A source is beyond its knee if its requests take this many times as long as at best. */
 const SLOW = 3;
-/**
- * What was best, and what was most, is forgotten by so much at each look: a source may be another one later.
- */
+/** The decay of the best latency and the highest rate at each look, since a source may change later. */
 const FORGETS = 1.001;
-/** How much less a source is asked for that is beyond its knee, and how much more one that is not. */
+/** Factors by which the budget falls at each look beyond the knee, and grows below it. */
 const BACK = 0.97;
 const FORTH = 1.05;
-/** How much more at each look, as long as it was never beyond its knee. */
+/** The growth at each look as long as the source was never beyond its knee. */
 const FORTH_AT_FIRST = 2;
-/** The part of what a source gives for which it is asked at first. */
+/** The part of the served rate that is the budget at first. */
 const AT_FIRST = 0.8;
 /**
- * The part of the most that it ever gave to which it is not cut, and below which slow requests say nothing.
+ * The part of the highest rate below which the budget is never cut, and below which slow requests say
+ * nothing.
  */
 const LEAST = 0.1;
 
 /**
- * What a source gives at its knee, where more requests at a time only wait for each other.
+ * Measures the rate of a source at its knee, where more concurrent requests only wait for each other.
  *
- * When several jobs come to read, they are first held back, because only a source without a queue shows how
- * long a request takes at best. Then, while requests take about as long and jobs want more, the source is
- * asked for more at each look; once they take much longer, for a little less than it gives. So the source is
- * also left to others that are not seen here: they make it slow, and it is asked for less. Requests are
- * compared with those of about the same size, since large ones take longer.
+ * When several jobs begin to read, they are first held back, because only a source without a queue shows how
+ * long a request takes at best. Then, while requests take about as long and jobs want more, the budget grows
+ * at each look. Once requests take much longer, the budget falls to a little less than the source serves. So
+ * the source also has room for clients outside the control plane: they slow it down, and the budget falls.
+ * Requests are compared with those of about the same size, since large ones take longer.
  */
 export class MeasuredBudget {
-  /** Milliseconds of a request at best, by its size: powers of two. */
+  /** The best milliseconds of a request, by its size in powers of two. */
   readonly #best = new Map<number, number>();
   #most = 0;
   #bytes: number | undefined;
   #wasSlow = false;
 
-  /** Bytes in a second. Undefined until several jobs have read from it. */
+  /** The budget in bytes per second. Undefined until several jobs have read from the source. */
   get bytes(): number | undefined {
     return this.#bytes;
   }
 
-  /** Takes another look at the load. */
+  /** Updates the budget from a load. */
   look({ bytes, requestMs, requestBytes, isBound, areSeveral }: Load): void {
     this.#most = Math.max(this.#most / FORGETS, bytes);
     if (this.#bytes === undefined && areSeveral && bytes > 0) this.#bytes = bytes * AT_FIRST;
@@ -61,7 +60,7 @@ export class MeasuredBudget {
       if (isBound) this.#bytes *= this.#wasSlow ? FORTH : FORTH_AT_FIRST;
       return;
     }
-    // A slow request in a pause is no queue.
+    // A slow request at low load does not mean a queue.
     if (bytes < LEAST * this.#most) return;
     this.#wasSlow = true;
     this.#bytes = Math.max(LEAST * this.#most, Math.min(this.#bytes, bytes) * BACK);

@@ -8,23 +8,23 @@ import {
   type StageRecord,
 } from '../records/stage-record.js';
 
-/** What a stage says that it reads. */
+/** A sequence that a stage reports. */
 export interface StageSequence {
   readonly job: string;
-  /** Names the stage. */
+  /** Identifies the stage. */
   readonly id: string;
   readonly sequence: DescribedSequence;
 }
 
-/** What a stage is called. */
+/** The identity of a stage. */
 type Named = Pick<StageRecord, 'job' | 'node'> & Pick<Stage, 'id'>;
 
-/** What a stage reads, and what others on its node say that they do. */
+/** The sequences of a stage, and those that others on its node report. */
 export class Sequences {
   readonly #self: Named;
   readonly #followed = new Set<() => SequenceReport>();
   #others: readonly Stage[] = [];
-  /** All of them, as they were at the last look. */
+  /** All sequences, as they were at the last look. */
   #text = '[]';
 
   constructor(self: Named) {
@@ -32,8 +32,8 @@ export class Sequences {
   }
 
   /**
-   * Has the stage say a sequence. Returns what ends that.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for what cannot be in a record.
+   * Makes the stage report a sequence. Returns a function that stops it.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for a value that cannot be in a record.
    */
   add(dataset: string, describe: () => DescribedSequence): () => void {
     if (!datasetName.safeParse(dataset).success)
@@ -44,18 +44,24 @@ export class Sequences {
     return () => void this.#followed.delete(say);
   }
 
-  /** What the stage says now: the first ones. Undefined for nothing, as of a stage that knows of none. */
+  /**
+   * The stage's present report: the first sequences. Undefined if there are none, as for a stage that does
+   * not know sequences.
+   */
   report(): SequenceReport[] | undefined {
     if (this.#followed.size === 0) return undefined;
     return [...this.#followed].slice(0, MOST_SEQUENCES).map((say) => say());
   }
 
-  /** Says nothing any more. */
+  /** Reports nothing any more. */
   clear(): void {
     this.#followed.clear();
   }
 
-  /** Looks at all stages. Returns whether any on this node reads otherwise than at the last look. */
+  /**
+   * Reads the records of all stages. Returns whether any sequence on this node has changed since the last
+   * look.
+   */
   look(stages: readonly Stage[]): boolean {
     const { id, node } = this.#self;
     this.#others = stages.filter((stage) => stage.id !== id && stage.node === node);
@@ -64,7 +70,7 @@ export class Sequences {
     return this.#text !== before;
   }
 
-  /** What stages of the node read of a dataset: this one now, and the others as they said last. */
+  /** The sequences of a dataset on this node: those of this stage now, and the last reports of the others. */
   of(dataset: string): StageSequence[] {
     const found: StageSequence[] = [];
     for (const { job, id, sequences = [] } of this.#all())

@@ -8,7 +8,7 @@ import { recordOf } from '../shares/terms.js';
 import { Demand, type Consumed } from './demand.js';
 import { MeasuredBudget, type Load } from './measured-budget.js';
 
-/** A source as one stage uses it: its drivers behind one share, and what the stage says of it. */
+/** A source as one stage uses it: its drivers behind one share, and the stage's reports on it. */
 export class StageSource {
   readonly name: string;
   readonly #pace: Pace;
@@ -25,7 +25,7 @@ export class StageSource {
     this.#demand = new Demand(clock, this.#pace.counts);
   }
 
-  /** Puts a driver behind the share. */
+  /** Limits a driver to the share. */
   around(driver: StorageDriver): StorageDriver {
     return new PacedDriver(driver, this.#pace, this.#clock);
   }
@@ -35,19 +35,19 @@ export class StageSource {
     return this.#pace.rate;
   }
 
-  /** Goes by another share from now on. */
+  /** Sets another share. */
   follow(share: Rate): void {
     this.#pace.set(share);
   }
 
-  /** What is said of a source that was not read yet. */
+  /** The report on a source that has not been read yet. */
   get unknown(): SourceReport {
     return { used: NO_RATE, wanted: {}, waits: 0, budget: this.#budget };
   }
 
   /**
-   * Looks what the stage did, and could do.
-   * @param isSaturated Whether all stages together use all that the source gives.
+   * Reports the stage's use of the source, and the use it could make.
+   * @param isSaturated Whether all stages together use the full capacity of the source.
    */
   report(consumed: Consumed | undefined, isSaturated: boolean): SourceReport {
     const { used, wanted, waits, requestMs } = this.#demand.look(this.#pace.counts, consumed, isSaturated);
@@ -61,7 +61,7 @@ export class StageSource {
     };
   }
 
-  /** Learns what all stages do to the source, if nobody says what it gives. */
+  /** Measures the load of all stages, if no budget of the source was given. */
   learn(stages: readonly Stage[]): void {
     if (this.#budget !== undefined) return;
     const readers = stages.filter((stage) => own(stage.sources, this.name) !== undefined);
@@ -71,7 +71,7 @@ export class StageSource {
   }
 }
 
-/** From this part of the time on in which requests wait for it, the share of a stage bounds it. */
+/** The fraction of the time with waiting requests from which a stage counts as bound by its share. */
 const BOUND_FROM = 0.1;
 
 function loadOf(reports: readonly SourceReport[]): Omit<Load, 'areSeveral'> {

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { RedisDriver } from './driver.js';
 import type { RedisTls } from './options.js';
 
-/** Shows nothing of what stands there. */
+/** A field whose value is never shown. */
 const secret = (title: string, description: string) =>
   z.string({ error: () => 'expected text; put it in quotes' }).meta({ title, description });
 
@@ -88,7 +88,7 @@ const schema = group('options of the driver', {
   }).optional(),
 });
 
-/** `driver: redis`: a server, or several, of Redis or Valkey, written only if it is a tier. */
+/** `driver: redis`: one or several servers of Redis or Valkey. Written only as a tier. */
 export const driverFactory: DriverFactory<z.infer<typeof schema>> = {
   schema,
   create: ({ keyPrefix, tls, ...options }, { baseDirectory, role, clock }) =>

@@ -23,40 +23,39 @@ import { deleteObject, writeObject } from './objects/writes.js';
 import { checkedOptions, type CheckedRedisOptions, type RedisDriverOptions } from './options.js';
 
 /**
- * Objects in the memory of Redis 7 or Valkey: one server, servers that Sentinels watch, or a cluster. It is
- * meant for a tier that several machines reach, and the server may evict what it wants.
+ * Stores objects in the memory of Redis 7 or Valkey: one server, servers watched by Sentinels, or a cluster.
+ * It is meant for a tier that several machines share, and the server may evict any key.
  *
- * **Guarantees.** A read gives bytes of one write, all of them, or an error. An object whose head or any
- * chunk was evicted is missing. An object that was written half is missing too. Versions are unique for each
- * write.
+ * **Guarantees.** A read returns all requested bytes from one write, or an error. An object whose head or any
+ * chunk was evicted is missing. A half-written object is missing too. Each write has a unique version.
  *
  * **Cost.** An object of up to `chunk` is one key, and one command reads, writes or describes it. A larger
- * one has a key for each further chunk, in hash slots of their own, and costs a command for each. Commands
- * that are made in the same turn of the event loop go out together, so `readMany` takes one or two round
- * trips to each server.
+ * object has a key for each further chunk, in its own hash slot, and costs a command for each. Commands made
+ * in the same turn of the event loop are sent together, so `readMany` takes one or two round trips to each
+ * server.
  *
  * **Failures.** `open` sends nothing. Each command ends within `timeoutMs`. There are no retries and no
- * attempts in the background: the next command connects anew. Errors have a `RedisError` as their cause.
+ * background attempts: the next command reconnects. Errors have a `RedisError` as their cause.
  *
  * - `TIERED_NOT_FOUND`: The object is missing.
  * - `TIERED_UNAVAILABLE`: The server does not answer, cannot be reached, is loading or is a replica; or the
  * cluster is down. `retryable`.
- * - `TIERED_PERMISSION`: User or password are wrong, or the user may not do this.
+ * - `TIERED_PERMISSION`: The user or password is wrong, or the user lacks the permission.
  * - `TIERED_NO_SPACE`: The server is full and evicts nothing.
- * - `TIERED_SOURCE_CHANGED`: The object is of another version than was asked for.
- * - `TIERED_EXISTS`: The object is there although it must not be.
- * - `TIERED_DATA_CORRUPT`: The key holds something that this driver did not write.
- * - `TIERED_CONFIG_INVALID`: The server is part of a cluster, is none, or has no such database.
+ * - `TIERED_SOURCE_CHANGED`: The object has another version than requested.
+ * - `TIERED_EXISTS`: The object exists although it must not.
+ * - `TIERED_DATA_CORRUPT`: The key holds a value that this driver did not write.
+ * - `TIERED_CONFIG_INVALID`: The server is part of a cluster, is not one, or has no such database.
  * - `TIERED_UNSUPPORTED`: The server is older than Redis 7.
  *
- * An abort rejects at once. A command that was sent is not taken back; only one that publishes or deletes is
+ * An abort rejects at once. A command that was sent is not undone. Only commands that publish or delete are
  * waited for.
  */
 export class RedisDriver extends BaseDriver {
   readonly #options: CheckedRedisOptions;
   #store: Store | undefined;
 
-  /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for invalid options. */
   constructor(options: RedisDriverOptions) {
     const checked = checkedOptions(options);
     const { location, writable } = checked;
@@ -68,7 +67,7 @@ export class RedisDriver extends BaseDriver {
     this.#options = checked;
   }
 
-  /** Connections that are open now. */
+  /** Connections that are open at present. */
   get openConnections(): number {
     return this.#store?.server.connections ?? 0;
   }
@@ -97,14 +96,15 @@ export class RedisDriver extends BaseDriver {
   }
 
   /**
-   * Looks at every key of each server, those of other programs too, 1000 at a time, and sends a command for
-   * each object. Keeps all keys until it ends. What is written or deleted meanwhile may be listed or not.
+   * Scans every key of each server, including those of other programs, 1000 at a time, and sends a command
+   * for each object. Keeps all keys in memory until it ends. Objects written or deleted meanwhile may be
+   * listed or not.
    */
   protected override listObjects(options: ListOptions): AsyncIterable<readonly ObjectStat[]> {
     return listObjects(this.#running, options);
   }
 
-  /** As `readRangeInto`. Takes memory only once the size is known. */
+  /** Like `readRangeInto`. Allocates memory only once the size is known. */
   protected async readRange(key: string, options: ReadOptions): Promise<Uint8Array> {
     let target = memoryFor(0);
     const memory = (bytes: number) => (target = memoryFor(bytes, key));
@@ -131,8 +131,8 @@ export class RedisDriver extends BaseDriver {
   }
 
   /**
-   * Follows the contract. Costs one command up to `chunk`, else one for each chunk, and takes the memory of 6
-   * chunks at most. `ifAbsent` is the server's NX. If the last answer is lost, the object may be there
+   * Follows the contract. Costs one command up to `chunk`, else one for each chunk, and takes the memory of
+   * at most 6 chunks. `ifAbsent` uses the server's NX. If the last answer is lost, the object may exist
    * although this rejects.
    */
   override write(key: string, data: WriteData, options: WriteOptions): Promise<void> {
@@ -149,7 +149,7 @@ export class RedisDriver extends BaseDriver {
     return deleteObject(this.#running, key, signal);
   }
 
-  /** What is no failure of a command passes as it is. */
+  /** Returns errors that are no failure of a command unchanged. */
   protected override explained(error: unknown, operation: Operation, key: string | undefined): unknown {
     if (!(error instanceof Failure)) return error;
     return explained(error, { driver: this, operation, key, secrets: this.#options.secrets });

@@ -3,12 +3,15 @@ import type { Operation } from '@tiered/core/driver';
 import { codeOf, meaningOf, type Failure } from './connection/failures.js';
 
 /**
- * What Redis, or the connection to it, said: the `cause` of the driver's errors. Holds no password, also
- * where a server repeats what it was sent.
+ * An error of Redis, or of the connection to it: the `cause` of the driver's errors. Contains no password,
+ * even if a server repeats what it was sent.
  */
 export class RedisError extends Error {
   override readonly name = 'RedisError';
-  /** The first word of what the server said, such as `OOM`, or the code of the connection, `ECONNRESET`. */
+  /**
+   * The first word of the server's error, such as `OOM`, or the connection's error code, such as
+   * `ECONNRESET`.
+   */
   readonly code: string;
 
   /** @param message Without secrets. */
@@ -18,7 +21,7 @@ export class RedisError extends Error {
   }
 }
 
-/** Where a failure happened, and what must not be shown. */
+/** The place of a failure, and the secrets to hide. */
 export interface Place {
   readonly driver: StorageDriver;
   readonly operation: Operation;
@@ -33,7 +36,7 @@ export function explained(
 ): TieredError {
   const { code, advice, retryable } = meaningOf(error);
   const word = codeOf(error);
-  // A server that does not know AUTH repeats its arguments.
+  // A server that does not support AUTH repeats its arguments.
   let said = error instanceof Error ? error.message : String(error);
   for (const secret of secrets) said = said.replaceAll(secret, '***');
   const object = key === undefined ? '' : ` of ${JSON.stringify(key)}`;

@@ -7,25 +7,25 @@ import {
   hiddenConfigError,
 } from '@tiered/core/internal';
 
-/** What is trusted, and what this side shows, in PEM. */
+/** TLS options: trusted authorities, and the client's certificate, in PEM. */
 export interface RedisTls {
-  /** Certificates of authorities that sign the servers' ones. Default: those of Node. */
+  /** Certificates of the authorities that sign the servers' certificates. Default: Node's. */
   readonly ca?: string | Buffer | undefined;
-  /** The certificate of this side, where the server asks for one. Goes with `key`. Default: none. */
+  /** The certificate of the client, if the server requires one. Needs `key`. Default: none. */
   readonly cert?: string | Buffer | undefined;
   readonly key?: string | Buffer | undefined;
 }
 
-/** Options of `RedisDriver`. One of `url`, `sentinel` and `cluster` says where the servers are. */
+/** Options of `RedisDriver`. One of `url`, `sentinel` and `cluster` locates the servers. */
 export interface RedisDriverOptions {
   /**
    * One server: `redis://host:6379/0`, or `rediss://` for TLS. The path is the number of the database. A user
-   * and a password in it count as `username` and `password`.
+   * and a password in the URL are used as `username` and `password`.
    */
   readonly url?: string | undefined;
   /**
-   * A server and its replicas that Sentinels watch: the name of the master, and the Sentinels as
-   * `host:port`. `username` and `password` here are those of the Sentinels; default: none.
+   * A server and its replicas that Sentinels watch: the name of the master, and the Sentinels as `host:port`.
+   * `username` and `password` here are for the Sentinels; default: none.
    */
   readonly sentinel?:
     | {
@@ -41,65 +41,64 @@ export interface RedisDriverOptions {
   readonly username?: string | undefined;
   /** Default: none. */
   readonly password?: string | undefined;
-  /** Whether connections are encrypted, and how. Default: as the `url` says, else false. */
+  /** Whether connections are encrypted, and how. Default: according to the `url`, else false. */
   readonly tls?: boolean | RedisTls | undefined;
   /**
-   * Put before every key of Redis. Keys elsewhere are never seen or touched. Must not contain `{`, which
-   * would put all chunks into one hash slot. Default: `tiered:`.
+   * Prefix of every key in Redis. Other keys are never seen or touched. Must not contain `{`, which would put
+   * all chunks into one hash slot. Default: `tiered:`.
    */
   readonly prefix?: string | undefined;
   /**
-   * Bytes of a chunk; a longer object has several keys. Default: 512 KiB. Most samples are one key then, and
-   * one command. A chunk of a large object holds up the other clients of its server for less than a
-   * millisecond.
+   * Bytes of a chunk; a longer object has several keys. Default: 512 KiB. Most samples are then one key and
+   * one command. A chunk of a large object delays the other clients of its server by less than a millisecond.
    */
   readonly chunk?: ByteSize | undefined;
   /**
-   * Milliseconds after which what was written expires. So what a dead writer left goes away, without a second
-   * command for each chunk. Default: 7 days, longer than most jobs; what expires is fetched again.
+   * Milliseconds after which written keys expire. So the leftovers of a dead writer go away, without a second
+   * command for each chunk. Default: 7 days, longer than most jobs; expired objects are fetched again.
    */
   readonly ttlMs?: number | undefined;
   /**
-   * Milliseconds within which a command is answered, with its wait for a connection and for its turn. An
-   * operation on a large object makes several. Default: 5000.
+   * Milliseconds for a command, including its wait for a connection and for its turn. An operation on a large
+   * object makes several commands. Default: 5000.
    */
   readonly timeoutMs?: number | undefined;
-  /** Commands under way at the same time. Default: 1024, which go over one connection to each server. */
+  /** Commands in flight at the same time. Default: 1024. They share one connection to each server. */
   readonly concurrency?: number | undefined;
-  /** Bytes that are under way at the same time, in both directions. Default: 64 MiB. */
+  /** Bytes in flight at the same time, in both directions. Default: 64 MiB. */
   readonly memory?: ByteSize | undefined;
-  /** Whether the driver may write and delete, as a tier does. Default: false. */
+  /** Whether the driver may write and delete, as a tier has to. Default: false. */
   readonly writable?: boolean | undefined;
   /** Times deadlines. Default: the machine's clock. */
   readonly clock?: Clock | undefined;
 }
 
-/** Where a server is. */
+/** The address of a server. */
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
 
-/** Whom to be. */
+/** The user to log in as. */
 export interface Credentials {
   readonly username?: string | undefined;
   readonly password?: string | undefined;
 }
 
-/** What connections to any server need. */
+/** Options of connections to any server. */
 export interface ServerOptions extends Credentials {
   readonly tls: RedisTls | undefined;
   readonly database: number;
   readonly timeoutMs: number;
 }
 
-/** Sentinels, and what they call the master. */
+/** Sentinels, and their name for the master. */
 export interface SentinelOptions extends Credentials {
   readonly name: string;
   readonly nodes: readonly Address[];
 }
 
-/** Where the servers are. */
+/** The location of the servers. */
 type Servers =
   | { readonly kind: 'server'; readonly address: Address }
   | { readonly kind: 'sentinel'; readonly sentinel: SentinelOptions }
@@ -116,18 +115,18 @@ export interface CheckedRedisOptions {
   readonly memory: number;
   readonly writable: boolean;
   readonly clock: Clock;
-  /** Where the objects are, without credentials, with a slash at its end. */
+  /** The location of the objects, without credentials, with a slash at its end. */
   readonly location: string;
-  /** What no message shows. */
+  /** Secrets that no message may show. */
   readonly secrets: readonly string[];
 }
 
 const PORT = 6379;
 
-/** Redis takes strings of up to 512 MB. A larger chunk would hold up everybody else. */
+/** Redis takes strings of up to 512 MB. A larger chunk would delay all other clients. */
 const MOST_CHUNK = 64 * 2 ** 20;
 
-/** Redis counts milliseconds up to there; the time of day must still fit. */
+/** The largest lifetime: Redis counts milliseconds, and the time of day must still fit. */
 const MOST_TTL_MS = 2 ** 52;
 
 /**
@@ -227,7 +226,7 @@ export function parsedAddress(node: string): Address {
   return { host: bare(hostname), port: Number(port || PORT) };
 }
 
-/** An address of IPv6 without its brackets. */
+/** An IPv6 address without its brackets. */
 function bare(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }

@@ -4,17 +4,18 @@ import { clientOptions, COMMANDS, type Argument, type Reply, type Send, type Ses
 
 /**
  * Milliseconds after which an idle connection to a server of a cluster is closed. The package may look up
- * slots on a connection of its own while we wait for something else: it ends so if its server hangs.
+ * slots on its own connection while we wait for another one. If its server hangs, this timeout ends that
+ * connection.
  */
 const IDLE_MS = 60_000;
 
-/** Connections to the servers of a cluster that have keys of ours, made when they are first needed. */
+/** Connections to the servers of a cluster that have our keys, made when first needed. */
 export class ClusterSession implements Session {
   readonly ready: Promise<void>;
   readonly #gone = new AbortController();
   readonly #cluster: ReturnType<typeof clusterOf>;
   #isEnded = false;
-  /** Why the servers' slots could not be looked up. */
+  /** The reason why the servers' slots could not be looked up. */
   #lastError: unknown;
 
   constructor(nodes: readonly Address[], options: ServerOptions) {
@@ -72,7 +73,7 @@ export class ClusterSession implements Session {
     if (this.#isEnded) this.destroy();
   }
 
-  /** The package would go on with a connection that was lost. */
+  /** Forgets lost connections, which the package would go on using. */
   #forgetClosed(): void {
     for (const node of this.#cluster.masters) if (node.client?.isOpen === false) delete node.client;
   }

@@ -1,7 +1,7 @@
 import { ErrorReply } from 'redis';
 import type { ErrorCode } from '@tiered/core';
 
-/** What a failure means. */
+/** The meaning of a failure. */
 export interface Meaning {
   readonly code: ErrorCode;
   readonly advice: string;
@@ -11,7 +11,7 @@ export interface Meaning {
 /** The server did not answer in time. */
 export class LateError extends Error {}
 
-/** A server said something that no command of ours can bring about, such as that it is no master. */
+/** A server replied with an error that none of our commands can cause, such as that it is no master. */
 export class WrongServerError extends Error {}
 
 const refused = (advice: string): Meaning => ({ code: 'TIERED_PERMISSION', advice, retryable: false });
@@ -20,7 +20,7 @@ const down = (advice: string): Meaning => ({ code: 'TIERED_UNAVAILABLE', advice,
 
 const NO_CLUSTER = wrong('the server belongs to a cluster; name its servers in cluster.nodes');
 
-/** By the first word of what the server says. */
+/** Meanings by the first word of the server's error. */
 const REPLIES: Readonly<Record<string, Meaning>> = {
   WRONGPASS: refused('user or password are wrong, or the user is off'),
   NOAUTH: refused('the server wants a password'),
@@ -54,7 +54,7 @@ const REPLIES: Readonly<Record<string, Meaning>> = {
   },
 };
 
-/** By what the server says after `ERR`. */
+/** Meanings by the server's text after `ERR`. */
 const ERRORS: readonly (readonly [RegExp, Meaning])[] = [
   [/max number of clients/, down('the server has as many clients as it takes; raise maxclients')],
   [/cluster support disabled/, wrong('the server is no cluster; use url in place of cluster')],
@@ -70,10 +70,10 @@ const ERRORS: readonly (readonly [RegExp, Meaning])[] = [
   ],
 ];
 
-/** Codes of Node when certificates or protocols do not fit. */
+/** Node's error codes for certificates or protocols that do not match. */
 const TLS = /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_|EPROTO)/;
 
-/** Says what a failure of a command, or of a connection, means. */
+/** Returns the meaning of a failure of a command or a connection. */
 export function meaningOf(error: unknown): Meaning {
   if (error instanceof ErrorReply) {
     const [word = ''] = error.message.split(' ');
@@ -88,7 +88,7 @@ export function meaningOf(error: unknown): Meaning {
   return down('the server cannot be reached, or the connection was lost; look whether it runs');
 }
 
-/** The word that says what failed: of the server, of the system, or the name of the error. */
+/** The code of an error: the server's, the system's, or the name of the error. */
 export function codeOf(error: unknown): string {
   if (error instanceof ErrorReply) return error.message.split(' ')[0] ?? '';
   const { code, name = 'Error' } = (error ?? {}) as { readonly code?: unknown; readonly name?: string };

@@ -7,8 +7,8 @@ interface Waiting {
 }
 
 /**
- * Bounds the commands that are under way, and their bytes. They begin in order of arrival. One that is larger
- * than the bound is alone.
+ * Bounds the commands in flight, and their bytes. Commands start in order of arrival. A command larger than
+ * the bound runs alone.
  */
 export class Places {
   readonly #mostCommands: number;
@@ -23,8 +23,9 @@ export class Places {
   }
 
   /**
-   * Calls `start` in its turn, perhaps at once. The command leaves with the same number of bytes.
-   * @returns A function that takes it out of the queue; does nothing once it has started.
+   * Calls `start` in its turn, perhaps at once. Call `leave` with the same number of bytes.
+   * @returns A function that removes the command from the queue. It does nothing once the command has
+   * started.
    */
   enter(bytes: number, start: () => void): () => void {
     const link: Link<Waiting> = this.#waiting.add({ bytes, start });
@@ -32,7 +33,7 @@ export class Places {
     return () => void this.#waiting.remove(link);
   }
 
-  /** Gives the place of a command that started to others. */
+  /** Frees the place of a started command. */
   leave(bytes: number): void {
     this.#commands -= 1;
     this.#bytes -= bytes;

@@ -5,9 +5,9 @@ import { WrongServerError } from './failures.js';
 import { clientOf, SingleSession, type Client, type Reply, type Session } from './session.js';
 
 /**
- * Connects to the master that the Sentinels name. All of them are asked at once, and the first master counts
- * that says itself that it is one: a Sentinel that hangs, or that does not know of a failover yet, stands in
- * nobody's way. When the master is lost, the next session asks again.
+ * Connects to the master that the Sentinels name. All Sentinels are asked at once, and the first server that
+ * confirms it is the master is used. So a Sentinel that hangs, or does not know of a failover yet, does no
+ * harm. When the master is lost, the next session asks again.
  */
 export function sentinelSession(sentinel: SentinelOptions, options: ServerOptions): Session {
   return new SingleSession(async (attempt) => {
@@ -21,7 +21,7 @@ export function sentinelSession(sentinel: SentinelOptions, options: ServerOption
     });
     return Promise.any(masters).catch((error: unknown) => {
       const { errors } = error as { readonly errors: readonly unknown[] };
-      // Of several, what a server said says more than that another one cannot be reached.
+      // Of several errors, a server's reply says more than a failure to reach another server.
       throw errors.find((each) => each instanceof ErrorReply) ?? errors[0];
     });
   });

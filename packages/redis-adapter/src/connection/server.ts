@@ -4,46 +4,46 @@ import { Failure, LateError, meaningOf } from './failures.js';
 import { Places } from './places.js';
 import type { Argument, Reply, Send, Session } from './session.js';
 
-/** What a server is told. */
+/** Dependencies of `Server`. */
 export interface ServerParts {
   /** Begins to connect. */
   readonly connect: () => Session;
-  /** Milliseconds for a command, with its wait for its turn and for a connection. */
+  /** Milliseconds for a command, including its wait for its turn and for a connection. */
   readonly timeoutMs: number;
-  /** Commands under way, and their bytes, at most. */
+  /** The most commands in flight, and the most of their bytes. */
   readonly concurrency: number;
   readonly memory: number;
   readonly clock: Clock;
 }
 
-/** How a command is sent. */
+/** Options of `Server.send`. */
 export interface SendOptions {
-  /** Bytes that go out, or that are expected. */
+  /** Bytes that are sent, or expected. */
   readonly bytes: number;
   readonly signal: AbortSignal | undefined;
-  /** Whether an abort waits for the answer, once the command was sent. Default: false. */
+  /** Whether an abort waits for the answer once the command was sent. Default: false. */
   readonly isAwaited?: boolean;
 }
 
-/** What a command takes beside its bytes. */
+/** Overhead of a command besides its bytes. */
 const OVERHEAD = 512;
 
 /**
- * Milliseconds between two sessions as long as the first is still open. One server of a cluster that is gone
- * must not end the connections to the others for each command.
+ * Milliseconds between two sessions while the first is still open. If one server of a cluster is gone, not
+ * every command may end the connections to the others.
  */
 const RENEWAL_MS = 1000;
 
 /**
- * A server, or several, for as long as a driver is open. Connects when it is needed, and anew when the
- * connection was lost. A command ends in time in any case. It keeps its place until it is answered, or until
- * its connection is gone, so what is under way is bounded while a server hangs.
+ * A server, or several, for as long as a driver is open. It connects when needed, and reconnects after the
+ * connection was lost. Every command ends in time. A command keeps its place until it is answered or its
+ * connection is gone, so commands in flight stay bounded while a server hangs.
  */
 export class Server {
   readonly #parts: ServerParts;
   readonly #places: Places;
   readonly #late: LateWatch;
-  /** Sessions that are used no more, each with a way to wait for it no longer. */
+  /** Retired sessions, each with a function that stops the wait for it. */
   readonly #retired = new Map<Session, () => void>();
   #session: Session | undefined;
   #madeAt = -Infinity;
@@ -61,19 +61,19 @@ export class Server {
     return count;
   }
 
-  /** Sends a command about one key. An abort rejects at once; the command is not taken back. */
+  /** Sends a command about one key. An abort rejects at once; the command is not undone. */
   send(key: string, args: readonly Argument[], options: SendOptions): Promise<Reply> {
     return this.#run((session) => session.send(key, args), options);
   }
 
-  /** The servers that have keys, each as a way to send it a command. */
+  /** The servers that have keys, each as a function that sends it a command. */
   async masters(signal: AbortSignal | undefined): Promise<((args: readonly Argument[]) => Promise<Reply>)[]> {
     const options = { bytes: 0, signal };
     const masters = await this.#run(async (session) => session.masters(), options);
     return masters.map((send: Send) => (args) => this.#run(() => send(args), options));
   }
 
-  /** Ends all connections. Commands that are under way reject. */
+  /** Ends all connections. Commands in flight reject. */
   async close(): Promise<void> {
     if (this.#session !== undefined) this.#retire(this.#session);
     const sessions = [...this.#retired.keys()];
@@ -119,7 +119,7 @@ export class Server {
     return outcome.finally(() => stop.forEach((each) => each()));
   }
 
-  /** Waits for a session, sends, and gives the place back once there is an answer, or can be none. */
+  /** Waits for a session, sends, and frees the place once an answer has come or can no longer come. */
   async #answered<T>(session: Session, send: (session: Session) => Promise<T>, weight: number): Promise<T> {
     const leave = once(() => this.#places.leave(weight));
     const stopWaiting = onAbort(session.gone, leave);
@@ -145,14 +145,17 @@ export class Server {
     return this.#session;
   }
 
-  /** After a failure that is not about the command another session may do better, as after a failover. */
+  /**
+   * Handles a failure that is not about the command: another session may succeed, for example after a
+   * failover.
+   */
   #failed(session: Session, error: unknown): void {
     if (meaningOf(error).code !== 'TIERED_UNAVAILABLE') return;
     const isFresh = this.#parts.clock.now() - this.#madeAt < RENEWAL_MS;
     if (!session.isOpen || !isFresh) this.#retire(session);
   }
 
-  /** Uses a session no more. What was sent may still be answered for a while. */
+  /** Stops using a session. Sent commands may still be answered for a while. */
   #retire(session: Session): void {
     if (this.#session === session) this.#session = undefined;
     if (this.#retired.has(session) || session.gone.aborted) return;
@@ -167,7 +170,7 @@ export class Server {
   }
 }
 
-/** Nobody waits any more for a command that was not sent. It says nothing about its session. */
+/** The error of an unsent command that is no longer waited for. It says nothing about its session. */
 const UNWANTED = new Error('nobody waits any more');
 
 function once(work: () => void): () => void {

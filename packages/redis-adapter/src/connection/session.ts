@@ -4,23 +4,23 @@ import type { Address, Credentials, ServerOptions } from '../options.js';
 /** A part of a command: text is sent as UTF-8. */
 export type Argument = RedisArgument;
 
-/** An answer of Redis. Strings are Buffers. */
+/** A reply of Redis. Strings are Buffers. */
 export type Reply = Buffer | string | number | null | readonly Reply[];
 
 /** Sends a command to a certain server. */
 export type Send = (args: readonly Argument[]) => Promise<Reply>;
 
 /**
- * Connections to a server, or to the servers of a cluster. A session that has lost them does not connect
- * again: whoever needs the server makes a new one. So there are no attempts in the background, and each wait
- * has somebody with a deadline. Commands of one turn of the event loop go out together.
+ * Connections to a server, or to the servers of a cluster. A session that has lost them does not reconnect:
+ * the next caller makes a new session. So there are no background attempts, and each wait has a caller with a
+ * deadline. Commands of one turn of the event loop are sent together.
  */
 export interface Session {
   /**
    * Resolves once commands can be sent. Rejects if the server cannot be reached, or the session is destroyed.
    */
   readonly ready: Promise<void>;
-  /** Aborts when the session is destroyed: what was sent is not answered any more. */
+  /** Aborts when the session is destroyed: sent commands will not be answered any more. */
   readonly gone: AbortSignal;
   /** Whether commands can be sent, or soon can. */
   readonly isOpen: boolean;
@@ -30,24 +30,22 @@ export interface Session {
   send(key: string, args: readonly Argument[]): Promise<Reply>;
   /** The servers that have keys; together they have all of them. */
   masters(): readonly Send[];
-  /** Ends the connections once what was sent is answered. */
+  /** Ends the connections once all sent commands are answered. */
   close(): Promise<void>;
-  /** Ends the connections at once. What was sent rejects. Idempotent. */
+  /** Ends the connections at once. Sent commands reject. Idempotent. */
   destroy(): void;
 }
 
-/**
- * The package returns text unless it is told otherwise. Its own timeout would cost a timer for each command.
- */
+/** The package returns text by default. Its own timeout would cost a timer for each command. */
 export const COMMANDS = { timeout: 0, typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
 
-/** How the package's client is made for each server. */
+/** Options of the package's client for each server. */
 export function clientOptions({ tls, timeoutMs }: ServerOptions, { username, password }: Credentials) {
   return {
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
     disableOfflineQueue: true,
-    // Its commands need permissions that users seldom have.
+    // The client-info commands need permissions that users seldom have.
     disableClientInfo: true,
     maintNotifications: 'disabled' as const,
     socket: {
@@ -58,7 +56,7 @@ export function clientOptions({ tls, timeoutMs }: ServerOptions, { username, pas
   };
 }
 
-/** Makes a client of one server, not connected yet. */
+/** Makes a client of one server, which is not connected yet. */
 export function clientOf(address: Address, options: ServerOptions, credentials: Credentials = options) {
   const { socket, ...common } = clientOptions(options, credentials);
   const { database } = options;
@@ -68,7 +66,7 @@ export function clientOf(address: Address, options: ServerOptions, credentials: 
     commandOptions: COMMANDS,
     socket: { ...socket, ...address },
   });
-  // What went wrong is told to those who wait for an answer.
+  // Callers that wait for an answer get the error.
   client.on('error', () => undefined);
   return client;
 }
@@ -84,7 +82,10 @@ export class SingleSession implements Session {
   #client: Client | undefined;
   #isEnded = false;
 
-  /** @param connect Finds and connects a client, which it makes by `attempt`, so that it can be destroyed. */
+  /**
+   * @param connect Finds and connects a client. It uses `attempt` to connect, so that the client can be
+   * destroyed.
+   */
   constructor(connect: (attempt: (client: Client) => Promise<Client>) => Promise<Client>) {
     this.ready = connect((client) => this.#attempt(client)).then((client) => this.#connected(client));
     this.ready.catch(() => this.destroy());

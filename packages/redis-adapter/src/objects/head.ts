@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * How objects lie in Redis. A key holds the head of an object, and behind it the bytes of its first chunk, so
- * that a small object is one key. Further chunks have keys of their own, with the id of the write in them: a
- * chunk belongs to one head for ever, and the hash slots of a cluster share the chunks.
+ * The layout of objects in Redis. A key holds the head of an object, followed by the bytes of its first
+ * chunk, so a small object is one key. Further chunks have their own keys, which contain the id of the write.
+ * So a chunk belongs to one head for ever, and the chunks spread over the hash slots of a cluster.
  */
 
-/** What the head of an object says. */
+/** The head of an object. */
 export interface Head {
   /** Identifies the write that made the object: the version. 32 hexadecimal digits. */
   readonly id: string;
@@ -16,17 +16,17 @@ export interface Head {
   readonly chunk: number;
 }
 
-/** Names the form, so that a value of another program is told from an object. */
+/** Identifies the format, so that values of other programs are not mistaken for objects. */
 const MAGIC = Buffer.from('tiered1\n');
 const ID_BYTES = 16;
 
 /**
- * Most chunks of an object, 512 GB at the default size of chunks. Each is deleted by a command of its own, so
- * a head that says more would keep us busy for ever.
+ * The most chunks of an object, 512 GB at the default chunk size. Each is deleted by its own command, so a
+ * head that says more would keep us busy for ever.
  */
 export const MOST_CHUNKS = 2 ** 20;
 
-/** Bytes in front of those of the first chunk. */
+/** Bytes before those of the first chunk. */
 export const HEAD_BYTES = MAGIC.byteLength + ID_BYTES + 2 * 8;
 
 /** An id that no other write has. */
@@ -42,7 +42,7 @@ export function writeHead({ id, size, chunk }: Head, memory: Buffer): void {
   memory.writeBigUInt64LE(BigInt(chunk), HEAD_BYTES - 8);
 }
 
-/** Reads a head. Undefined for a value that begins with none, or with one that no driver wrote. */
+/** Reads a head. Undefined for a value that does not begin with one, or with one that no driver wrote. */
 export function headOf(value: Buffer): Head | undefined {
   if (value.byteLength < HEAD_BYTES || !value.subarray(0, MAGIC.byteLength).equals(MAGIC)) return undefined;
   const id = value.toString('hex', MAGIC.byteLength, MAGIC.byteLength + ID_BYTES);
@@ -52,14 +52,14 @@ export function headOf(value: Buffer): Head | undefined {
   return Number.isSafeInteger(size) && chunk > 0 && furtherChunks(head) < MOST_CHUNKS ? head : undefined;
 }
 
-/** Chunks of an object beside the first. */
+/** The number of chunks of an object after the first. */
 export function furtherChunks({ size, chunk }: Head): number {
   return Math.max(0, Math.ceil(size / chunk) - 1);
 }
 
-/** The keys of Redis below a prefix. Those of two prefixes are never the same. */
+/** The keys in Redis below a prefix. Two prefixes never share a key. */
 export class Keys {
-  /** Before the keys of objects. */
+  /** The prefix of the keys of objects. */
   readonly objects: string;
   readonly #chunks: string;
 

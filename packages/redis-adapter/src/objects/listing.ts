@@ -3,12 +3,12 @@ import { isUtf8 } from 'node:buffer';
 import { headOf } from './head.js';
 import { readHead, type Store } from './store.js';
 
-/** Keys that a server looks at for one answer. It serves nobody else meanwhile: some 0.3 ms. */
+/** Keys that a server scans for one answer. It serves no other client meanwhile: some 0.3 ms. */
 const LOOKED_AT = 1000;
 
 /**
- * Lists objects, each once. Costs a command for each 1000 keys of Redis, of any program, and one for each
- * object. Takes the memory of all keys, because Redis may give a key twice.
+ * Lists objects, each once. Costs a command for each 1000 keys in Redis, of any program, and one for each
+ * object. Keeps all keys in memory, because Redis may return a key twice.
  */
 export async function* listObjects(
   store: Store,
@@ -39,7 +39,7 @@ function keyOf(name: Buffer, prefix: string, leftOut: ListOptions['leftOut']): s
   return undefined;
 }
 
-/** Undefined if it is gone by now, or is no object. */
+/** Undefined if the key is gone by now, or is no object. */
 async function statOf(
   store: Store,
   key: string,
@@ -52,7 +52,7 @@ async function statOf(
   return head && { key, size: head.size, version: head.id };
 }
 
-/** A pattern that matches this text only. */
+/** A pattern that matches only this text. */
 function literal(text: string): string {
   return text.replace(/[\\*?[\]^]/g, '\\$&');
 }

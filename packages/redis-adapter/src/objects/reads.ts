@@ -6,25 +6,25 @@ import { HEAD_BYTES, headOf, type Head } from './head.js';
 import { readRange, removeIf } from './scripts.js';
 import { dropChunks, readHead, type Store } from './store.js';
 
-/** Further chunks of one read that are under way: its deadlines are those of its commands. */
+/** Further chunks of one read in flight: its deadlines are those of its commands. */
 const CHUNKS_AT_ONCE = 8;
 
-/** Tries to read an object that is replaced meanwhile. */
+/** Tries to read an object that keeps being replaced. */
 const MOST_TRIES = 10;
 
-/** A head as Redis has it, and what was read behind it. */
+/** A head in its raw form, and the bytes read after it. */
 interface Found {
   readonly head: Head;
   readonly raw: Buffer;
   readonly bytes: Buffer;
 }
 
-/** What is read. */
+/** The target of a read. */
 export interface ReadTarget extends Omit<ReadOptions, 'progress'> {
   readonly driver: StorageDriver;
   readonly operation: Operation;
   readonly key: string;
-  /** Gives the memory for the bytes, once their number is known. */
+  /** Allocates the memory for the bytes, once their number is known. */
   readonly memory: (bytes: number) => Uint8Array;
 }
 
@@ -41,12 +41,12 @@ export async function findHead(
 }
 
 /**
- * Reads a range, and resolves to the number of bytes. Costs one command if the range lies in the first chunk,
- * else one for each further chunk more. A chunk that is missing, because the server evicted it, makes the
- * object a missing one: its head is removed, if the driver may write. If the object was replaced meanwhile,
- * it is read again.
- * @throws As `findHead`; `TIERED_SOURCE_CHANGED` for another version; `TIERED_UNAVAILABLE` if it is replaced
- * all the time.
+ * Reads a range, and resolves to the number of bytes. Costs one command for the first chunk, and one more for
+ * each further chunk in the range. If a chunk is missing because the server evicted it, the object is
+ * missing: its head is removed, if the driver may write. If the object was replaced meanwhile, it is read
+ * again.
+ * @throws Like `findHead`; `TIERED_SOURCE_CHANGED` for another version; `TIERED_UNAVAILABLE` if the object
+ * keeps being replaced.
  */
 export async function readObject(store: Store, target: ReadTarget): Promise<number> {
   const { driver, operation, key, offset, length, version } = target;
@@ -68,11 +68,14 @@ export async function readObject(store: Store, target: ReadTarget): Promise<numb
   );
 }
 
-/** The head, and what the first chunk has of the range: of one write, because it is one command. */
+/**
+ * Reads the head, and the bytes of the range in the first chunk. Both are of one write, because it is one
+ * command.
+ */
 async function readFirst(store: Store, target: ReadTarget): Promise<Found> {
   const { offset, length, signal } = target;
   const key = store.keys.ofHead(target.key);
-  // What the first chunk holds of it, if it is one of ours.
+  // The part of the range in the first chunk, if the chunk has our size.
   const most = Math.max(0, Math.min(length, store.chunk - offset));
   const options = { bytes: HEAD_BYTES + most, signal };
   if (offset === 0) {
@@ -97,7 +100,7 @@ function found(raw: Buffer, bytes: Buffer, target: Pick<ReadTarget, 'driver' | '
   );
 }
 
-/** Reads what is left behind the first bytes. False if a chunk is missing. */
+/** Reads the rest after the first bytes. False if a chunk is missing. */
 async function readFurther(
   store: Store,
   { id, chunk }: Head,
@@ -117,7 +120,7 @@ async function readFurther(
         ['GETRANGE', name, `${from}`, `${from + length - 1}`],
         options,
       )) as Buffer;
-    // The writer's first chunk is larger than ours, and by now it may be another one's.
+    // The writer's first chunk is larger than ours, and may by now be of another write.
     const reply = await server.send(name, readRange(name, from, length), options);
     const [raw, bytes] = reply as readonly [Buffer, Buffer];
     return headOf(raw)?.id === id ? bytes : Buffer.alloc(0);
@@ -141,7 +144,7 @@ async function readFurther(
 }
 
 /**
- * Looks why a chunk is missing.
+ * Finds out why a chunk is missing.
  * @throws TieredError `TIERED_NOT_FOUND` unless the object was replaced.
  */
 async function assertReplaced(store: Store, { head, raw }: Found, target: ReadTarget): Promise<void> {

@@ -1,17 +1,17 @@
 import type { Server } from '../connection/server.js';
 import { furtherChunks, HEAD_BYTES, type Head, type Keys } from './head.js';
 
-/** What operations on objects share. */
+/** The parts that operations on objects share. */
 export interface Store {
   readonly server: Server;
   readonly keys: Keys;
-  /** Bytes of a chunk of what is written. */
+  /** Bytes of a chunk, for writes. */
   readonly chunk: number;
   readonly ttlMs: number;
   readonly isWritable: boolean;
 }
 
-/** What stands where the head of an object would be; empty if there is nothing. Costs one command. */
+/** Reads the bytes at the place of an object's head; empty if there are none. Costs one command. */
 export async function readHead(
   { server, keys }: Store,
   key: string,
@@ -26,9 +26,9 @@ export async function readHead(
 const REMOVED_AT_ONCE = 1000;
 
 /**
- * Removes the further chunks of an object that has no head any more. Never fails: what stays expires. Costs a
- * command for each, which go out together.
- * @param count Those that there may be. Default: all.
+ * Removes the further chunks of an object whose head is gone. Never fails: remaining chunks expire. Costs a
+ * command for each, which are sent together.
+ * @param count The number of chunks that may exist. Default: all.
  */
 export async function dropChunks(
   { server, keys }: Store,
@@ -42,7 +42,7 @@ export async function dropChunks(
   for (let first = 1; first <= count; first += REMOVED_AT_ONCE) {
     const some = Math.min(REMOVED_AT_ONCE, count - first + 1);
     const ended = await Promise.allSettled(Array.from({ length: some }, (_, at) => drop(first + at)));
-    // The server is gone, and so would be the time for the others.
+    // The server is gone. More commands would only cost time.
     if (ended.every(({ status }) => status === 'rejected')) return;
   }
 }

@@ -4,10 +4,10 @@ import { furtherChunks, HEAD_BYTES, headOf, MOST_CHUNKS, newId, writeHead, type 
 import { remove, replace } from './scripts.js';
 import { dropChunks, type Store } from './store.js';
 
-/** Chunks of one write that are under way, beside the one that is filled. */
+/** Chunks of one write in flight, besides the one being filled. */
 const CHUNKS_AT_ONCE = 4;
 
-/** What is written. */
+/** The target of a write. */
 export interface WriteTarget {
   readonly driver: StorageDriver;
   readonly key: string;
@@ -17,11 +17,11 @@ export interface WriteTarget {
 }
 
 /**
- * Creates or replaces an object. The head comes last, with the first chunk: until then there is no object. Up
- * to one chunk, that is one command. Takes the memory of 6 chunks at most.
+ * Creates or replaces an object. The head is written last, with the first chunk: until then there is no
+ * object. Up to one chunk, this is one command. Takes the memory of at most 6 chunks.
  * @throws TieredError `TIERED_EXISTS`, `TIERED_TOO_LARGE` for more than a million chunks. A failure of the
- * pieces is thrown as it is. Whatever is thrown, no chunk is left, unless nobody knows whether the head came
- * in.
+ * pieces is thrown unchanged. After any error no chunk is left, unless it is unknown whether the head was
+ * written.
  */
 export async function writeObject(
   store: Store,
@@ -52,7 +52,7 @@ function tooLarge({ driver, key, size }: WriteTarget): TieredError {
   );
 }
 
-/** Distributes the pieces over the first chunk and the further ones, whose memory is not used again. */
+/** Distributes the pieces over the first chunk and the further ones, whose memory is not reused. */
 async function fill(pieces: AsyncIterable<Uint8Array>, first: Buffer, chunks: ChunkWriter): Promise<void> {
   let memory = first;
   let filled = 0;
@@ -73,7 +73,7 @@ async function fill(pieces: AsyncIterable<Uint8Array>, first: Buffer, chunks: Ch
   await chunks.end();
 }
 
-/** Writes the further chunks of an object, some of them at the same time. */
+/** Writes the further chunks of an object, several at a time. */
 class ChunkWriter {
   readonly #store: Store;
   readonly #head: Head;
@@ -89,7 +89,7 @@ class ChunkWriter {
     this.#signal = signal;
   }
 
-  /** Chunks whose writing was begun. */
+  /** Chunks whose write has begun. */
   get count(): number {
     return this.#count;
   }
@@ -105,7 +105,7 @@ class ChunkWriter {
     return Buffer.allocUnsafeSlow(Math.min(chunk, size - chunk * (this.#count + 1)));
   }
 
-  /** Begins to write a chunk. Waits as long as too many are under way. */
+  /** Begins to write a chunk. Waits while too many are in flight. */
   async write(bytes: Buffer): Promise<void> {
     this.#count += 1;
     const { server, keys, ttlMs } = this.#store;
@@ -130,7 +130,7 @@ class ChunkWriter {
     this.#isWhole = true;
   }
 
-  /** Waits until nothing is under way any more. Never fails. */
+  /** Waits until no write is in flight. Never fails. */
   async ended(): Promise<void> {
     await Promise.all(this.#underWay);
   }
@@ -140,7 +140,7 @@ class ChunkWriter {
   }
 }
 
-/** Writes the head. Once it was sent, an abort waits for the answer. */
+/** Writes the head. Once it is sent, an abort waits for the answer. */
 async function publish(store: Store, value: Buffer, target: WriteTarget): Promise<void> {
   const { server, keys, ttlMs } = store;
   const { driver, signal } = target;

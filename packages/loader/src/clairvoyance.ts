@@ -10,77 +10,81 @@ import { planTogether } from './plan-together.js';
 import { hierarchyOf, ObjectsRead, readsOf } from './reading/reads-of-job.js';
 import type { Job } from './reading/planner.js';
 
-/** How a loader has its hierarchy keep what this rank will read most often. */
+/** Options of a loader that makes its hierarchy keep the objects this rank will read most often. */
 export interface ClairvoyantOptions {
   /** The policy of the hierarchy's `PlacementHandler`, made by `planFollower`. */
   readonly policy: PlanFollower;
   /**
    * Milliseconds that a copy of an object of this many bytes saves each time a part of it is read. Default:
-   * what the model of the hierarchy says, else 5 ms and 100 MB/s (`savedMsBy` of `@tiered/tiering/plans`),
-   * which `tiered warmup` goes by as well. What this process has read so far does not count.
+   * the hierarchy's model, else 5 ms and 100 MB/s (`savedMsBy` of `@tiered/tiering/plans`), the same as for
+   * `tiered warmup`. Past reads of this process do not count.
    */
   readonly savedMs?: ((bytes: number) => number) | undefined;
   /**
-   * The cluster of the ranks, whose source the hierarchy reads. Then all of them have one plan: each object
-   * has a place somewhere before it has two (`sharedPlan`). That plan counts reads alone, so `savedMs` cannot
-   * be given. All ranks must have tiers with the same room. Default: this rank keeps what it reads most often
-   * itself.
+   * The cluster of the ranks, whose source the hierarchy reads. All ranks then have one plan: each object
+   * gets one place somewhere before any object gets a second (`sharedPlan`). That plan counts only reads, so
+   * `savedMs` cannot be given. All ranks must have tiers of the same capacity. Default: this rank keeps the
+   * objects it reads most often itself.
    */
   readonly cluster?: PlanUser | undefined;
   /**
-   * Others that read the same samples through the same tiers, where these outlive the process: then the plan
-   * of those tiers counts the reads of all. Only for one sample set, or a run of its samples, without
-   * weights; of several ranks, shuffled as a whole. Not in a cluster. Default: the plan counts the reads of
-   * this rank.
+   * Other readers of the same samples through the same tiers, for tiers that outlive the process. The plan of
+   * those tiers then counts the reads of all. Only for one sample set, or a run of its samples, without
+   * weights; with several ranks, only for a full shuffle. Not in a cluster. Default: the plan counts the
+   * reads of this rank.
    */
   readonly together?: Together | undefined;
 }
 
-/** Others that read the same samples through the same tiers. */
+/** Other readers of the same samples through the same tiers. */
 export interface Together {
-  /** Knows what they read, and tells them what this rank does: a `Control` of `@tiered/control`. */
+  /** Knows the others' reads, and tells them this rank's reads: a `Control` of `@tiered/control`. */
   readonly readers: Readers;
   /**
-   * Deletes a copy, to make room for one that all of them read more often: `evict` of the hierarchy's
-   * `PlacementHandler`. Default: copies that are there stay.
+   * Deletes a copy, to make room for one that all readers together read more often: `evict` of the
+   * hierarchy's `PlacementHandler`. Default: existing copies stay.
    */
   readonly evict?: Evict | undefined;
 }
 
-/** What clairvoyance did so far. */
+/** The progress of clairvoyance. */
 export interface Clairvoyance {
-  /** Objects by level, and those that stay in the source; undefined until the first was placed. */
+  /** Objects by level, and objects that stay in the source; undefined until the first is placed. */
   readonly filled: FillCounts | undefined;
-  /** Why the filling ended early, if it did. What was not filled is read from the source. */
+  /**
+   * The error that ended the filling early, if any. Objects that were not filled are read from the source.
+   */
   readonly error: unknown;
 }
 
 /**
- * After a plan there is none for so many times as long as it took, whoever comes and goes: plans take a tenth
- * of the time at most.
+ * After a plan, no other is made for this many times as long as it took, even if readers join or leave. So
+ * plans take at most a tenth of the time.
  */
 const REST = 9;
 
-/** What plans are made from. */
+/** Inputs of plans. */
 export interface ClairvoyantParts extends ClairvoyantOptions {
   readonly parts: Parts;
   readonly job: Job;
-  /** The epoch that the rank is in. */
+  /** Returns the rank's current epoch. */
   readonly epoch: () => number;
   readonly signal: AbortSignal;
   readonly clock: Clock;
 }
 
 /**
- * Knows from the seed what this rank reads until the end of the training (HDMLP, section 3), has the tiers
- * keep what is worth most, and fills them in the order of the first reads (section 5.1), beside the training.
+ * Derives this rank's reads until the end of the training from the seed (HDMLP, section 3). Makes the tiers
+ * keep the most valuable objects, and fills them during the training, in the order of the first reads
+ * (section 5.1).
  *
- * The accesses of objects are those of their samples: a shard that is read for a thousand samples counts a
+ * The accesses of an object are those of its samples: a shard that is read for a thousand samples counts a
  * thousand times, for all its bytes. Draws every epoch once, which takes O(samples) each; the event loop
  * turns between epochs.
  *
- * With others on the same tiers, the plan is made anew when one of them comes or goes, and not when one is in
- * another epoch: to exchange two copies costs a read, so nothing is won where one is read once more.
+ * With other readers on the same tiers, the plan is remade when one of them joins or leaves, but not when one
+ * enters another epoch. Exchanging two copies costs a read, so it gains nothing if one copy has only one more
+ * read.
  */
 export class Clairvoyant {
   readonly #parts: ClairvoyantParts;
@@ -91,17 +95,17 @@ export class Clairvoyant {
   /** Settles when no plan is being made. */
   #planning: Promise<void>;
   #filling: Promise<void> = Promise.resolve();
-  /** Ends the filling by a plan that is replaced. */
+  /** Aborts the filling of a plan that is replaced. */
   #replaced = new AbortController();
-  /** Whether a plan is to be made that has not begun. */
+  /** Whether another plan is due but has not begun. */
   #isDue = false;
   #restMs = 0;
   #filled: FillCounts | undefined;
   #error: unknown;
 
   /**
-   * @throws TieredError `TIERED_CONFIG_INVALID` for parts of several hierarchies, another rank, and what the
-   * plan of a cluster does not go by.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for parts of several hierarchies, another rank, and options
+   * that the plan of a cluster does not use.
    */
   constructor(parts: ClairvoyantParts) {
     this.#parts = parts;
@@ -122,20 +126,22 @@ export class Clairvoyant {
     return { filled: this.#filled, error: this.#error };
   }
 
-  /** What is read before there is a plan would be fetched again when it is placed. */
+  /**
+   * Holds accesses back until there is a plan. Objects read before that would be fetched again when placed.
+   */
   async *whenPlanned<T>(accesses: Iterable<T>): AsyncGenerator<T, void, undefined> {
     await this.#planned;
     yield* accesses;
   }
 
-  /** Resolves when nothing is being filled. Its signal ends it. */
+  /** Resolves when no filling runs. The signal ends the filling. */
   async end(): Promise<void> {
     this.#company?.leave();
     await this.#planning;
     await this.#filling;
   }
 
-  /** Others have come or gone. What is read meanwhile goes by the plan before. */
+  /** Makes another plan after others have joined or left. The previous plan holds meanwhile. */
   #planAnew(): void {
     if (this.#isDue) return;
     this.#isDue = true;
@@ -203,7 +209,7 @@ export class Clairvoyant {
     return { plan: frequencyPlan({ frequency, first, sizes, quotas, savedMs }), first };
   }
 
-  /** What is left of the job: a later plan goes from the beginning of the epoch that the rank is in. */
+  /** The rest of the job: a later plan starts at the beginning of the rank's current epoch. */
   #left(): Job {
     const { job, epoch } = this.#parts;
     return epoch() > job.start.epoch ? { ...job, start: { epoch: epoch(), done: 0 } } : job;
@@ -211,8 +217,8 @@ export class Clairvoyant {
 }
 
 /**
- * The numbers in the namespace of all objects of a training, each once, in the order in which the sample sets
- * list them. That is the same on all ranks, as the seed needs it.
+ * The namespace numbers of all objects of a training, each once, in the order the sample sets list them. The
+ * order is the same on all ranks, as the seed requires.
  */
 function idsOf({ list }: Parts, { namespace }: Hierarchy): Int32Array {
   const ids = new Set<number>();

@@ -3,39 +3,42 @@ import type { Parts } from './order/parts.js';
 import { describedJob, sharedLevels, sharedName } from './reading/described-job.js';
 import type { Job } from './reading/planner.js';
 
-/** Those who read on this machine, as a `Control` of `@tiered/control` knows them. */
+/** The readers on this machine, such as a `Control` of `@tiered/control`. */
 export interface Readers {
-  /** Tells the others what this rank reads, of samples and tiers that go by a name. Returns what ends it. */
+  /**
+   * Reports this rank's reads to the others, for the samples and tiers of a name. Returns a function that
+   * stops it.
+   */
   followSequence(dataset: string, describe: () => DescribedSequence): () => void;
-  /** What all of them read of these samples through these tiers, this rank among them. */
+  /** The sequences that all readers, including this rank, read from these samples through these tiers. */
   sequencesOf(dataset: string): readonly { readonly id: string; readonly sequence: DescribedSequence }[];
-  /** Calls a listener when that may have changed. */
+  /** Adds a listener that is called when the sequences may have changed. */
   on(event: 'sequencesChanged', listener: () => void): unknown;
-  /** Calls it no more. */
+  /** Removes a listener. */
   off(event: 'sequencesChanged', listener: () => void): unknown;
 }
 
-/** What a rank says of itself. */
+/** A rank, as it describes itself. */
 interface Member {
   readonly parts: Parts;
   readonly job: Job;
-  /** The epoch that it is in. */
+  /** Returns its current epoch. */
   readonly epoch: () => number;
-  /** Called when others have come or gone since `sequences` was asked last. */
+  /** Called when others have joined or left since the last call of `sequences`. */
   readonly onOthers: () => void;
 }
 
 /** This rank, and the others that read the same samples through the same tiers. */
 export interface Company {
-  /** What all of them still read. Undefined if there is nobody else. */
+  /** The remaining sequences of all of them. Undefined if there are no others. */
   sequences(): readonly DescribedSequence[] | undefined;
-  /** Whether they are those of whom `sequences` told last. */
+  /** Whether the readers are the same as at the last call of `sequences`. */
   readonly isPlanned: boolean;
-  /** Tells and hears no more. */
+  /** Stops reporting and listening. */
   leave(): void;
 }
 
-/** Undefined for what cannot be described, and for tiers that nobody can share. */
+/** Undefined for reads that cannot be described, and for tiers that cannot be shared. */
 export function companyOf(readers: Readers, member: Member): Company | undefined {
   const { parts, job, epoch, onOthers } = member;
   const described = describedJob(parts, job);
@@ -68,12 +71,12 @@ export function companyOf(readers: Readers, member: Member): Company | undefined
   };
 }
 
-/** Whether a sequence reads any of so many samples, and none beyond them. */
+/** Whether a sequence reads some of the first `of` samples, and none beyond them. */
 function reads({ first, samples, epoch, epochs }: DescribedSequence, of: number): boolean {
   return epoch < epochs && first + samples <= of;
 }
 
-/** Who they are and what they read, wherever they stand. */
+/** Identifies the readers and their reads, whatever their position. */
 function namesOf(present: readonly { readonly id: string; readonly sequence: DescribedSequence }[]): string {
   const names = present.map(({ id, sequence }) => JSON.stringify([id, { ...sequence, epoch: undefined }]));
   return names.sort().join('\n');

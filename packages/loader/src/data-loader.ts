@@ -24,25 +24,25 @@ import { makingOf } from './workers/making.js';
 import type { WorkerPool } from './workers/worker-pool.js';
 
 /**
- * Gives the samples of a training in batches: in the order that the seed decides, read ahead of the training,
+ * Loads the samples of a training in batches. They are ordered by the seed, read ahead of the training,
  * decoded, transformed and collated.
  *
- * The order is over samples and not over objects. It depends on the seed, the epoch and the samples alone, so
- * that a training is the same with any number of workers, with or without tiers, and on any machine. Ranks
- * share each batch; every rank gets as many batches as the others.
+ * The order is over samples, not objects. It depends only on the seed, the epoch and the samples. So a
+ * training is the same with any number of workers, with or without tiers, and on any machine. Ranks share
+ * each batch, and all ranks get the same number of batches.
  *
- * A batch that was made in this thread may hold views on memory that the loader uses again: it is lent until
- * the same loop asks for the next one. Copy what you keep. Batches of worker threads belong to whoever gets
- * them. Several loops may share a loader: each batch goes to one of them.
+ * A batch made in this thread may hold views of memory that the loader reuses: it is valid until the same
+ * loop asks for the next batch. Copy any data you keep. Batches of worker threads belong to the caller.
+ * Several loops may share a loader: each batch goes to one of them.
  *
- * The first error ends the loader, at the place of its batch. Leaving a loop over the loader early closes it,
- * as leaving a loop over a stream of Node does; leaving a loop over `epoch()` does not.
+ * The first error ends the loader, at the position of its batch. Leaving a loop over the loader early closes
+ * it, like leaving a loop over a Node stream; leaving a loop over `epoch()` does not.
  * @typeParam S A sample, as its format decodes it.
- * @typeParam T What the transform makes of it.
+ * @typeParam T The result of the transform.
  * @typeParam C The data of a batch.
  */
 export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDisposable {
-  /** Batches that a whole epoch has, the same on every rank. */
+  /** Batches of a whole epoch, the same on every rank. */
   readonly batchesPerEpoch: number;
   readonly #parts: Parts<S>;
   readonly #options: CheckedOptions;
@@ -56,25 +56,25 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
   readonly #pipeline: Pipeline;
   readonly #epochs: LoaderEpochs;
   #position: { readonly epoch: number; readonly done: number };
-  /** What iterators hold: those that go on, and those that have ended since the last batch was asked for. */
+  /** Loans of iterators that are running, or have ended since the last batch was requested. */
   readonly #loans = new Set<Loan>();
-  /** What the loader ended with. */
+  /** The error that ended the loader. */
   #failure: { readonly error: unknown } | undefined;
   readonly #clairvoyant: Clairvoyant | undefined;
-  /** Ends what the loader does beside the reading. */
+  /** Ends the loader's background work besides reading. */
   readonly #ending = new AbortController();
-  /** Of the order, which takes a look at each key. */
+  /** Hash of the order. Computing it looks at each key. */
   #hash: string | undefined;
   #turn: Promise<unknown> = Promise.resolve();
   #closed: Promise<void> | undefined;
 
   /**
-   * Starts to read ahead shortly after.
-   * @param samples What is read: one sample set, a part of one, or several that are mixed. Their hierarchies
-   * are the caller's, who closes them after the loader.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, also where `dropLast` leaves
-   * out all samples (where only the split over ranks does that, it is a warning), and for the state of a
-   * loader with other samples or another order.
+   * Reading ahead starts shortly after construction.
+   * @param samples The samples to read: one sample set, a part of one, or several that are mixed. The caller
+   * owns their hierarchies, and closes them after the loader.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for invalid options, also if `dropLast` leaves out all
+   * samples (a warning if only the split over ranks does), and for the state of a loader with other samples
+   * or another order.
    */
   constructor(
     samples: SampleSet<S> | LoaderPart<S> | readonly LoaderPart<S>[],
@@ -139,7 +139,7 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
     });
   }
 
-  /** Iterates over all batches that are left, of all epochs. */
+  /** Iterates over all remaining batches, of all epochs. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Batch<C>, void, undefined> {
     const loan: Loan = { batch: undefined, isOver: false };
     try {
@@ -151,15 +151,15 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
   }
 
   /**
-   * Iterates over the batches that are left of one epoch: the one of the next batch. Yields nothing after the
-   * last epoch. Leaving the loop early keeps the loader open, and the next call goes on with the rest.
-   * Several loops may share an epoch.
+   * Iterates over the remaining batches of the current epoch, which is the epoch of the next batch. Yields
+   * nothing after the last epoch. Leaving the loop early keeps the loader open, and the next call continues
+   * with the rest. Several loops may share an epoch.
    */
   async *epoch(): AsyncGenerator<Batch<C>, void, undefined> {
     const loan: Loan = { batch: undefined, isOver: false };
     try {
       let batch = await this.#next(loan);
-      // Its first batch says which epoch it is: of the one that was resumed, no batch may be left.
+      // The first batch determines the epoch, since a resumed epoch may have no batches left.
       for (const epoch = batch?.epoch; batch !== undefined; batch = await this.#next(loan, epoch))
         yield batch;
     } finally {
@@ -168,8 +168,9 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
   }
 
   /**
-   * Returns where the training stands, to be kept with a checkpoint. Batches that were given count as done,
-   * also those that are still in use. The same on all ranks that have taken as many batches.
+   * Returns the position of the training, to be saved with a checkpoint. Batches already yielded count as
+   * done, even if they are still in use. The state is the same on all ranks that have taken the same number
+   * of batches.
    */
   stateDict(): LoaderState {
     const { epoch, done } = this.#position;
@@ -177,7 +178,7 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
     return { version: 1, epoch, done, order: this.#hash, lanes: this.#lanes };
   }
 
-  /** What was measured so far. */
+  /** Measurements so far. */
   stats(): LoaderStats {
     const { epochs } = this.#prefetcher.profile();
     return {
@@ -187,7 +188,9 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
     };
   }
 
-  /** All that `report` says, as plain data. Draws an epoch to look at its order, which takes O(samples). */
+  /**
+   * Returns the data of `report` as plain data. Draws an epoch to inspect its order, which takes O(samples).
+   */
   figures(): LoaderFigures {
     return figuresOf({
       parts: this.#parts,
@@ -200,15 +203,15 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
   }
 
   /**
-   * Says in words what each epoch took, where its bytes came from, and what limited it. `reportPage` of
-   * `tiered/page` shows it with pictures. Costs what `figures` costs.
+   * Describes in words how long each epoch took, where its bytes came from, and what limited it. `reportPage`
+   * of `tiered/page` shows it with charts. Costs as much as `figures`.
    */
   report(): string {
     return reportOf(this.figures());
   }
 
   /**
-   * Ends reading and workers, and leaves functions that have not ended. Batches that wait are dropped.
+   * Ends reading and workers, without waiting for unfinished functions. Batches that wait are dropped.
    * Idempotent.
    */
   close(): Promise<void> {
@@ -233,7 +236,10 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
     ]);
   }
 
-  /** One at a time, whoever asks. With an epoch: undefined also at its end, which another loop may reach. */
+  /**
+   * The next batch; one call at a time over all loops. With an epoch, also undefined at its end, which
+   * another loop may reach.
+   */
   #next(loan: Loan, epoch?: number): Promise<Batch<C> | undefined> {
     const isOver = () => epoch !== undefined && this.#position.epoch !== epoch;
     const next = this.#turn.then(() => (isOver() ? undefined : this.#nextInTurn(loan)));
@@ -295,9 +301,9 @@ export class DataLoader<S = unknown, T = S, C = readonly T[]> implements AsyncDi
   }
 }
 
-/** The batch whose memory an iterator has, until it asks for the next one. */
+/** The batch whose memory an iterator holds, until it asks for the next one. */
 interface Loan {
   batch: PlannedBatch | undefined;
-  /** Whether it asks for no more. What it was given is good until somebody else asks. */
+  /** Whether its iterator has ended. Its batch stays valid until another iterator asks for one. */
   isOver: boolean;
 }

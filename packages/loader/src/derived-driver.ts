@@ -14,41 +14,41 @@ import { makingOf } from './workers/making.js';
 
 /** Options of `DerivedDriver`. */
 export interface DerivedDriverOptions<S> {
-  /** The samples that others are made of. Their hierarchy is the caller's. */
+  /** The samples to derive from. The caller owns their hierarchy. */
   readonly samples: SampleSet<S>;
-  /** Says which transform it is, and which version of it. What other ones made is dropped. */
+  /** Identifies the transform and its version. Results of other ones are dropped. */
   readonly transform: {
     readonly name: string;
     readonly version: string;
-    /** Makes the bytes of a derived sample. Always the same for the same sample. */
+    /** Makes the bytes of a derived sample. Must always give the same result for the same sample. */
     readonly make: Transform<S, Uint8Array> | ModuleFunction;
   };
   /**
-   * Bytes of every derived sample, which must be known before it is made: decoded and resized images, tokens
-   * that were padded or cut.
+   * Bytes of every derived sample. They must be known in advance, as for decoded and resized images, or
+   * padded or cut tokens.
    */
   readonly bytes: number;
-  /** Worker threads that transform. Default: 0, and this thread does. */
+  /** Number of worker threads that transform. Default: 0, which transforms in this thread. */
   readonly workers?: number | undefined;
-  /** Samples that are made at the same time, at least 1. Default: the processors of the machine. */
+  /** Samples made at the same time, at least 1. Default: the number of the machine's processors. */
   readonly concurrency?: number | undefined;
-  /** Options of Node for worker threads, as in `DataLoaderOptions`. */
+  /** Node options for worker threads, as in `DataLoaderOptions`. */
   readonly workerExecArgv?: readonly string[] | undefined;
 }
 
-/** Objects in a page of a listing. */
+/** Objects per page of a listing. */
 const PAGE = 1000;
 
 /**
- * A source whose objects are made of samples by a transform: what tiers keep of them need not be made again.
- * Give a hierarchy with tiers this driver as its source. Its copies are keyed by the version of the object
- * that a sample is in, and by name and version of the transform. So they go when either changes.
+ * A source whose objects are derived from samples by a transform, so results kept on tiers need not be made
+ * again. Use this driver as the source of a hierarchy with tiers. Copies are keyed by the version of the
+ * sample's object, and by the name and version of the transform. So they are dropped when either changes.
  *
- * For transforms that always make the same, such as decoding, resizing or tokenising. Random augmentation
- * belongs in the transform of the loader.
+ * It is for deterministic transforms, such as decoding, resizing or tokenising. Random augmentation belongs
+ * in the transform of the loader.
  *
  * A key is the name of its sample, with the number padded: `train-00.tfrecord#0007`. A sample that is not on
- * a tier is read and made each time that it is asked for.
+ * a tier is read and transformed each time it is requested.
  */
 export class DerivedDriver<S = unknown> extends BaseDriver {
   readonly #samples: SampleSet<S>;
@@ -56,15 +56,15 @@ export class DerivedDriver<S = unknown> extends BaseDriver {
   readonly #bytes: number;
   readonly #limit: ReturnType<typeof pLimit>;
   readonly #makerOptions: readonly [AnyOptions, CheckedOptions];
-  /** The numbers of samples by their keys, made with the first use. */
+  /** The numbers of samples by their keys, made at first use. */
   #numbers: Map<string, number> | undefined;
   #making: ReturnType<typeof makingOf> | undefined;
-  /** Of records. Workers see this memory itself. */
+  /** Memory of records, which workers see directly. */
   readonly #memory = new ReusedMemory();
-  /** Records that were read, which are the blocks of those that make. */
+  /** Records read so far. Each is a block for the makers. */
   #blocks = 0;
 
-  /** @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work. */
+  /** @throws TieredError `TIERED_CONFIG_INVALID` for invalid options. */
   constructor({
     samples,
     transform,
@@ -138,7 +138,7 @@ export class DerivedDriver<S = unknown> extends BaseDriver {
     return this.#memory.lend(place.length, async (record) => {
       const count = await hierarchy.readInto(place.key, record, { offset: place.offset, signal });
       const made = await this.#madeOf(key, sample, place, record.subarray(0, count));
-      // What a transform returns may be a view on the record.
+      // A transform may return a view of the record.
       return made.buffer === record.buffer ? new Uint8Array(made) : made;
     });
   }
@@ -146,7 +146,7 @@ export class DerivedDriver<S = unknown> extends BaseDriver {
   async #madeOf(key: string, sample: number, place: RecordPlace, record: Uint8Array): Promise<Uint8Array> {
     const making = this.#making;
     if (making === undefined) throw notOpenError(this.name);
-    // Its own, as two may make one sample at the same time, each of its own memory.
+    // A separate block, since one sample may be made twice at the same time, from different memory.
     const block = this.#blocks++;
     const task = this.#taskOf(sample, block, place, record);
     const made = await making.make(task).finally(() => making.drop(block));

@@ -1,28 +1,28 @@
 import type { Clock, Hierarchy, OperationOptions } from '@tiered/core';
 import { placeInOrder } from '@tiered/tiering';
 
-/** Objects that are exchanged at a time: as many leave for nothing if the others do not come. */
+/** Objects exchanged at a time, which is how many are evicted in vain if the others do not come. */
 const EXCHANGED = 16;
 /**
- * Between two looks whether a tier has the room, and the most looks at which nothing comes, 10 s: room that a
- * copy of another process had is seen when the index of the tier is looked at, once a second, or later on a
- * busy machine.
+ * Milliseconds between two looks for room on a tier, and the most looks without a new object, 10 s. Room
+ * freed by a copy of another process is seen when the tier's index is read, once a second, or later on a busy
+ * machine.
  */
 const LOOK_MS = 100;
 const MOST_LOOKS = 100;
 
-/** Deletes a copy, as `PlacementHandler.evict` does. Resolves to whether there was one. */
+/** Deletes a copy, like `PlacementHandler.evict`. Resolves to whether there was one. */
 export type Evict = (key: string, options: OperationOptions) => Promise<boolean>;
 
-/** What is exchanged on a level, by the numbers of objects in the namespace. */
+/** The objects to exchange on a level, by their numbers in the namespace. */
 export interface Exchanged {
-  /** What is to come, in the order in which it is read. */
+  /** Objects to bring, in the order they are read. */
   readonly missing: Uint32Array;
-  /** What may leave for it, that first which is worth least. */
+  /** Objects that may be evicted for them, the least valuable first. */
   readonly leaves: readonly number[];
 }
 
-/** What an exchange works with. */
+/** Options of `exchange`. */
 export interface ExchangeOptions {
   readonly evict: Evict;
   readonly clock: Clock;
@@ -30,9 +30,9 @@ export interface ExchangeOptions {
 }
 
 /**
- * Has copies leave a tier for those that are missing there: a few at a time, and no more once those do not
- * come. Several processes may do so at the same time. With the same plan they let the same copies go, and the
- * room is for whoever brings what all of them plan.
+ * Evicts copies from a tier to make room for missing ones: a few at a time, and no more once the missing ones
+ * do not come. Several processes may do so at the same time. With the same plan they evict the same copies,
+ * and the first process to bring a planned object gets the room.
  * @throws `signal.reason` after an abort.
  */
 export async function exchange(
@@ -53,7 +53,7 @@ export async function exchange(
   }
 }
 
-/** Places objects as soon as there is room. Returns whether any of them came. */
+/** Places objects as soon as there is room. Returns whether any was placed. */
 async function bring(
   hierarchy: Hierarchy,
   group: readonly number[],

@@ -1,5 +1,5 @@
 /**
- * Batches for training, from samples in any format: in the order of a seed, read ahead, made by workers.
+ * Batches for training, from samples in any format: ordered by a seed, read ahead, made by workers.
  * @module
  */
 export { Batch } from './batches/batch.js';

@@ -7,69 +7,70 @@ import { isOfModule } from './batches/functions.js';
 import type { ClairvoyantOptions } from './clairvoyance.js';
 import type { LoaderState } from './state.js';
 
-/** How samples are mixed. */
+/** A shuffle within windows. */
 export interface WindowShuffle {
-  /** Bytes of the samples that are mixed with each other, such as `'64MiB'`. */
+  /** Bytes of the samples that are shuffled with each other, such as `'64MiB'`. */
   readonly window: ByteSize;
 }
 
-/** Options of `DataLoader`: a job in the sense of HDMLP (section 5), and how its batches are made. */
+/** Options of `DataLoader`: a job in the sense of HDMLP (section 5), and the making of its batches. */
 export interface DataLoaderOptions<S = unknown, T = S, C = readonly T[]>
   extends OperationOptions, DamageOptions {
-  /** Samples of a batch of this rank, at least 1. */
+  /** Samples per batch on this rank, at least 1. */
   readonly batchSize: number;
   /**
-   * Whole number from 0 to 2^53 - 1 that decides every order. All ranks have the same. Default: 0. Record it
+   * Seed of every order, a whole number from 0 to 2^53 - 1. All ranks need the same. Default: 0. Record it
    * with your results.
    */
   readonly seed?: number | undefined;
-  /** How often the samples are read, at least 1. Default: 1. */
+  /** Number of epochs, at least 1. Default: 1. */
   readonly epochs?: number | undefined;
   /**
-   * `true` mixes all samples in every epoch. `{ window }` reads neighbouring samples at once, and mixes what
-   * is in a window: for sources where random access is dear. `false` reads the samples as they are numbered.
-   * Default: `true`; a window of 64 MiB where samples cannot be read singly, as in row groups and compressed
-   * shards.
+   * `true` shuffles all samples in every epoch. `{ window }` reads neighbouring samples at once, and shuffles
+   * within a window: for sources where random access is expensive. `false` reads the samples in the order of
+   * their numbers. Default: `true`, or a window of 64 MiB if samples cannot be read singly, as in row groups
+   * and compressed shards.
    */
   readonly shuffle?: boolean | WindowShuffle | undefined;
-  /** The rank of this process, from 0 on. Default: 0. */
+  /** The rank of this process, from 0. Default: 0. */
   readonly rank?: number | undefined;
-  /** Processes that train together. Default: 1. */
+  /** Number of processes that train together. Default: 1. */
   readonly ranks?: number | undefined;
   /**
-   * Whether samples that do not fill a batch for every rank are left out of an epoch. Default: false. The
-   * last batch is smaller then, and as large on all ranks: where samples do not go around, the first of the
-   * epoch are read once more.
+   * Whether to drop the last samples of an epoch if they do not fill a batch on every rank. Default: false;
+   * the last batch is then smaller, and of the same size on all ranks. If there are too few samples for that,
+   * the first ones of the epoch are read again.
    */
   readonly dropLast?: boolean | undefined;
-  /** Samples of an epoch, where parts have weights. Default: as many as the parts have. */
+  /** Samples per epoch, if parts have weights. Default: the number of samples of all parts. */
   readonly epochSamples?: number | undefined;
-  /** Makes what the training reads out of a sample. Default: the sample as its format decodes it. */
+  /** Transforms a sample for the training. Default: the sample as its format decodes it. */
   readonly transform?: Transform<S, T> | ModuleFunction | undefined;
-  /** Makes the data of a batch. Default: the list of its samples. `stack` makes one array. */
+  /** Combines samples into the data of a batch. Default: the list of the samples. `stack` makes one array. */
   readonly collate?: Collate<T, C> | ModuleFunction | undefined;
   /**
-   * Worker threads that decode, transform and collate. Functions are then given by their modules
-   * (`{ module, export }`). Default: 0, and it is done in this thread.
+   * Number of worker threads that decode, transform and collate. Functions are then given by their modules
+   * (`{ module, export }`). Default: 0, which does the work in this thread.
    */
   readonly workers?: number | undefined;
-  /** Batches that are made ahead. Default: 2 for each worker, 1 without workers. */
+  /** Number of batches made ahead. Default: 2 per worker, 1 without workers. */
   readonly ahead?: number | undefined;
   /**
-   * Workers that are replaced when they end, over all. Default: 0: a worker that ends is an error, because
-   * what ended it ends the next one too, as a rule.
+   * Total number of workers that are replaced when they end. Default: 0. A worker that ends is then an error,
+   * because its replacement usually ends for the same reason.
    */
   readonly replaceWorkers?: number | undefined;
-  /** Options of Node for worker threads, as `execArgv` of `Worker`. Default: those of the process. */
+  /** Node options for worker threads, like `execArgv` of `Worker`. Default: those of the process. */
   readonly workerExecArgv?: readonly string[] | undefined;
   /**
-   * Has the tiers keep what this rank will read most often until the end of the training, which follows from
-   * the seed, and fills them ahead of the reads. Default: the placement of the hierarchy decides by itself.
+   * Makes the tiers keep the objects this rank will read most often until the end of the training, which
+   * follow from the seed, and fills the tiers ahead of the reads. Default: the hierarchy's own placement
+   * decides.
    */
   readonly clairvoyant?: ClairvoyantOptions | undefined;
-  /** Where a loader of the same samples stood (`stateDict()`). Default: the beginning. */
+  /** The state of a loader of the same samples (`stateDict()`), to continue from. Default: the beginning. */
   readonly resume?: LoaderState | undefined;
-  /** Memory, producers and tuning of the prefetcher, as in `PrefetcherOptions`. */
+  /** Memory, producers and tuning of the prefetcher; see `PrefetcherOptions`. */
   readonly prefetch?:
     | Pick<
         PrefetcherOptions,
@@ -79,20 +80,20 @@ export interface DataLoaderOptions<S = unknown, T = S, C = readonly T[]>
 }
 
 /**
- * These options with a function as `collate`. A call that takes them by themselves knows the types that
- * generic functions, such as `stack`, make of its samples.
+ * These options with a function as `collate`. A separate signature for them lets TypeScript infer the types
+ * that generic functions, such as `stack`, make from the samples.
  */
 export type CollatedBy<T, C, Options extends { readonly collate?: unknown }> = Omit<Options, 'collate'> & {
   readonly collate: Collate<T, C>;
 };
 
-/** Options, whatever the samples are. */
+/** Options for any type of samples. */
 export type AnyOptions = Omit<DataLoaderOptions, 'transform' | 'collate'> & {
   readonly transform?: unknown;
   readonly collate?: unknown;
 };
 
-/** Options that are checked, with their defaults. */
+/** Checked options, with their defaults. */
 export interface CheckedOptions {
   readonly batchSize: number;
   readonly seed: number;
@@ -106,7 +107,7 @@ export interface CheckedOptions {
   readonly replaceWorkers: number;
 }
 
-/** More is a mistake, and would take memory before anything else says so. */
+/** Larger values are mistakes, and would take memory before any other check finds them. */
 const MOST = { batchSize: 2 ** 20, ranks: 2 ** 16, ahead: 1024, workers: 256 } as const;
 
 /** @throws TieredError `TIERED_CONFIG_INVALID` */

@@ -4,54 +4,54 @@ import { placeInOrder, type FillCounts, type PlanFollower } from '@tiered/tierin
 import { exchange, type ExchangeOptions } from './exchange.js';
 import { fillOrder, roomsOf, sharedPlan, SharedReads, UNPLANNED, type PlanRoom } from '@tiered/tiering/plans';
 
-/** Milliseconds to wait for the other ranks before the training begins without them. */
+/** Milliseconds to wait for the other ranks before training begins without them. */
 const OTHERS_MS = 30_000;
 
-/** Of an object that no rank reads. */
+/** The first read of an object that no rank reads. */
 const NEVER = 2 ** 32 - 1;
 
-/** The other ranks, as a `Cluster` of `@tiered/cluster` is. */
+/** The connection to the other ranks, such as a `Cluster` of `@tiered/cluster`. */
 export interface PlanUser {
-  /** The number of this worker, which has to be the rank of the loader. */
+  /** The rank of this worker, which has to equal the rank of the loader. */
   readonly rank: number;
-  /** Takes a plan of all ranks, and tells them of it. */
+  /** Switches to a plan of all ranks, and tells the other ranks. */
   usePlan(plan: {
     readonly homes: Uint16Array;
     readonly sampleOf: (key: string) => number | undefined;
     readonly id: string;
   }): void;
-  /** Waits until all ranks have that plan. Resolves to whether they have. */
+  /** Waits until all ranks follow that plan. Resolves to whether they do. */
   gathered(options: { readonly timeoutMs: number; readonly signal: AbortSignal }): Promise<boolean>;
 }
 
-/** What this rank keeps, by the numbers of objects in the namespace. */
+/** The objects this rank keeps, by their numbers in the namespace. */
 export interface RankPlan {
   /** The level of each object, or `UNPLANNED`. */
   readonly plan: Uint8Array;
-  /** When each is first read, by any rank, counted in reads of that rank. */
+  /** The first read of each object by any rank, counted in reads of that rank. */
   readonly first: Uint32Array;
   /**
-   * Tells the other ranks, once this one follows the plan, and waits for them for a while: what is read
-   * before they are there comes from the source.
+   * Called once this rank follows the plan: tells the other ranks, and waits for them for a while. Reads
+   * before they are ready go to the source.
    */
   readonly announce?: (() => Promise<void>) | undefined;
   /**
-   * The copies on a level that have no place there, those first that are worth least. They leave where what
-   * is planned finds no room. Default: copies stay where they are.
+   * Returns the copies on a level that the plan has no place for, the least valuable first. They are evicted
+   * if planned objects find no room. Default: copies stay where they are.
    */
   readonly leaving?: ((level: number) => readonly number[]) | undefined;
 }
 
-/** What the plan of all ranks is made from. */
+/** Inputs of the plan of all ranks. */
 export interface PlanOfRanksParts {
   readonly hierarchy: Hierarchy;
-  /** The numbers in the namespace of all objects of the training, in an order that all ranks have alike. */
+  /** The namespace numbers of all objects of the training, in an order that is the same on all ranks. */
   readonly ids: Int32Array;
   /** The number of ranks. */
   readonly ranks: number;
-  /** The first epoch of the plan, and the one after the last. */
+  /** The first epoch of the plan, and the epoch after the last. */
   readonly epochs: { readonly from: number; readonly to: number };
-  /** All that a rank reads in an epoch, in order, in pieces: objects, by their numbers in the namespace. */
+  /** The reads of a rank in an epoch, in order and in pieces: objects, by their numbers in the namespace. */
   readonly readsOf: (rank: number, epoch: number) => Iterable<Int32Array>;
   readonly cluster: PlanUser;
   readonly clock: Clock;
@@ -59,8 +59,9 @@ export interface PlanOfRanksParts {
 }
 
 /**
- * Plans what all ranks keep, by `sharedPlan`. All ranks must have tiers with the same room. Draws every epoch
- * once for each rank; the event loop turns between them. Abort rejects with `signal.reason`.
+ * Plans the objects that each rank keeps, by `sharedPlan`. All ranks must have tiers of the same capacity.
+ * Draws every epoch once for each rank, and lets the event loop turn in between. Abort rejects with
+ * `signal.reason`.
  */
 export async function planOfRanks(all: PlanOfRanksParts): Promise<RankPlan> {
   const { hierarchy, ids, ranks, cluster, signal } = all;
@@ -88,7 +89,7 @@ export async function planOfRanks(all: PlanOfRanksParts): Promise<RankPlan> {
   return { plan, first, announce };
 }
 
-/** What all ranks read, and when each object is first read by any of them. */
+/** The reads of all ranks, and the first read of each object by any of them. */
 async function readsOfRanks(
   { hierarchy, ids, ranks, epochs, readsOf, cluster, clock, signal }: PlanOfRanksParts,
   numbers: Int32Array,
@@ -117,18 +118,18 @@ async function readsOfRanks(
 /** Options of `followPlan`. */
 export interface FollowOptions {
   readonly policy: PlanFollower;
-  /** Ends the wait for other ranks, and the filling. */
+  /** Aborts the wait for other ranks, and the filling. */
   readonly signal: AbortSignal;
-  /** Has copies leave that the plan has no place for. Default: they stay where they are. */
+  /** Evicts copies that the plan has no place for. Default: they stay where they are. */
   readonly exchanging?: Pick<ExchangeOptions, 'evict' | 'clock'> | undefined;
-  /** Told how far the filling is. Default: nobody. */
+  /** Called with the progress of the filling. Default: none. */
   readonly onProgress?: ((filled: FillCounts) => void) | undefined;
 }
 
 /**
- * Has a hierarchy keep what a plan says, once other ranks know of it, and begins to fill it in the order of
- * the first reads (HDMLP, section 5.1).
- * @returns The filling, which rejects with `signal.reason` after an abort.
+ * Makes a hierarchy follow a plan, once the other ranks know of it, and begins to fill the tiers in the order
+ * of the first reads (HDMLP, section 5.1).
+ * @returns A promise of the filling, which rejects with `signal.reason` after an abort.
  */
 export async function followPlan(
   hierarchy: Hierarchy,
@@ -160,7 +161,7 @@ async function filled(hierarchy: Hierarchy, ranked: RankPlan, options: FollowOpt
   return counts;
 }
 
-/** The same on all ranks whose plans are the same. */
+/** A digest that is the same on all ranks with the same plan. */
 async function digestOf(homes: Uint16Array): Promise<string> {
   const checksum = await loadChecksum();
   return checksum.bytes(new Uint8Array(homes.buffer)).toString(16);

@@ -6,12 +6,12 @@ import type { RankPlan } from './plan-of-ranks.js';
 import { sharedLevels } from './reading/described-job.js';
 import type { ObjectReads } from './reading/reads-of-job.js';
 
-/** What the plan of those who share tiers is made from. */
+/** Inputs of the plan of readers that share tiers. */
 export interface PlanTogetherParts {
   readonly samples: SampleSet;
-  /** What all of them read, this rank among them. */
+  /** The sequences of all readers, including this rank. */
   readonly sequences: readonly DescribedSequence[];
-  /** What this rank reads. */
+  /** The reads of this rank. */
   readonly own: ObjectReads;
   readonly savedMs: (bytes: number) => number;
   readonly clock: Clock;
@@ -19,11 +19,12 @@ export interface PlanTogetherParts {
 }
 
 /**
- * Plans what tiers keep that several readers share: what is worth most to all of them together. The worth of
- * a copy is the sum over the readers, so all of them plan alike: from the same sequences, ties in the order
- * in which the objects are listed. Nobody drops what the plan keeps, and nobody needs to ask.
+ * Plans the tiers that several readers share: they keep the copies that are worth most to all readers
+ * together. The worth of a copy is the sum over the readers. So all readers make the same plan from the same
+ * sequences, with ties in the order the objects are listed. No reader drops a planned copy, and they need not
+ * coordinate.
  *
- * Levels that only this process has take what it reads most often itself of the rest.
+ * Levels that only this process has take the objects it reads most often itself from the rest.
  */
 export async function planTogether(parts: PlanTogetherParts): Promise<RankPlan> {
   const { samples, own, savedMs } = parts;
@@ -40,12 +41,12 @@ export async function planTogether(parts: PlanTogetherParts): Promise<RankPlan> 
   const alone = [...rooms.keys()].filter((level) => !shared.includes(level));
   const beside = planOn(alone, rooms, { ...own, frequency: rest, sizes, savedMs });
   const all = kept.map((level, id) => (level === UNPLANNED ? (beside[id] ?? UNPLANNED) : level));
-  // What only others read is for them to bring.
+  // Objects that only others read are left to them to fetch.
   const plan = all.map((level, id) => (own.frequency[id] === 0 ? UNPLANNED : level));
   return { plan, first: own.first, leaving: (level) => leaving(namespace, level, { plan: all, frequency }) };
 }
 
-/** How often all of them still read each object. */
+/** How often all readers together still read each object. */
 async function readsOfAll({ samples, sequences, clock, signal }: PlanTogetherParts): Promise<Float64Array> {
   const { hierarchy, keys } = samples;
   const counts = await readsToCome(sequences, { samples: samples.samples, clock, signal });
@@ -66,7 +67,10 @@ function planOn(levels: readonly number[], rooms: readonly PlanRoom[], worth: Wo
   return frequencyPlan({ ...worth, quotas }).map((index) => levels[index] ?? UNPLANNED);
 }
 
-/** The copies on a level that the plan has no place for there: the least read first, of those the last. */
+/**
+ * The copies on a level that the plan has no place for there: the least read first, and among equals the
+ * last.
+ */
 function leaving(
   namespace: Hierarchy['namespace'],
   level: number,

@@ -5,23 +5,23 @@ import type { EpochOrder } from './order/epoch-order.js';
 import type { Parts } from './order/parts.js';
 
 /**
- * Where a training stands: plain data, to be kept as JSON with a checkpoint. It is the same on all ranks, and
- * does not depend on the number of ranks or workers, on the batch size, or on tiers. So a training may go on
- * with others.
+ * The position of a training: plain data, to be saved as JSON with a checkpoint. It is the same on all ranks,
+ * and does not depend on the number of ranks or workers, on the batch size, or on tiers. So a training may
+ * resume with different ones.
  */
 export interface LoaderState {
   readonly version: 1;
-  /** Counted from 0; the number of epochs at the end. */
+  /** The epoch, from 0; the number of epochs at the end. */
   readonly epoch: number;
   /** Samples of that epoch that are done, on all ranks. */
   readonly done: number;
-  /** A hash of what decides the order, so that no other order is gone on with. */
+  /** A hash of the inputs of the order, so that a training never resumes with another order. */
   readonly order: string;
-  /** Sequences that a window shuffle reads side by side. They stay as they were at the beginning. */
+  /** Sequences that a window shuffle reads side by side. Fixed at the beginning of the training. */
   readonly lanes: number;
 }
 
-/** A hash of an order, and of the samples that are in this order. O(objects). */
+/** A hash of an order and of its samples. O(objects). */
 export function orderHash({ identity }: EpochOrder, { list }: Parts): string {
   const hash = createHash('sha256').update(JSON.stringify(identity));
   for (const { samples, only } of list) {
@@ -31,15 +31,16 @@ export function orderHash({ identity }: EpochOrder, { list }: Parts): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Adds what the numbers of samples mean. O(objects). */
+/** Adds the samples that the numbers stand for. O(objects). */
 export function hashSamples(hash: Hash, { format, records, samples, bytes, keys }: SampleSet): void {
   hash.update(JSON.stringify([format.name, records, samples, bytes]));
   for (const key of keys) hash.update(key).update('\0');
 }
 
 /**
- * Checks a state that came from outside.
- * @throws TieredError `TIERED_CONFIG_INVALID` if it is no state, or one of other samples or another order.
+ * Checks a state from outside.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if it is no state, or belongs to other samples or another
+ * order.
  */
 export function assertState(state: LoaderState, order: EpochOrder, parts: Parts, epochs: number): void {
   const { epoch, done, order: hash } = state;

@@ -1,4 +1,4 @@
-/** Batches of a loader as a dataset of TensorFlow.js. @module */
+/** Batches of a loader as a TensorFlow.js dataset. @module */
 export {
   toTfDataset,
   type AnyBatch,

@@ -1,3 +1,3 @@
-/** What the threads of loaders run. @module */
+/** The entry point of loader threads. @module */
 export { serveLoader } from './threaded/serve-loader.js';
 export { serveBatches } from './workers/serve.js';

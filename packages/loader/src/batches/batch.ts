@@ -1,12 +1,12 @@
 import type { SampleSet } from '@tiered/formats';
 import type { Parts } from '../order/parts.js';
 
-/** What a loader gives. */
+/** A batch of a loader. */
 export class Batch<C = unknown> {
   readonly epoch: number;
   /** Its number in the epoch, counted from where the loader began in it. */
   readonly index: number;
-  /** What `collate` made; without it the list of the samples. */
+  /** The result of `collate`; the list of the samples without it. */
   readonly data: C;
   /** @internal Whether nobody else has the memory of its arrays. */
   readonly isOwn: boolean;
@@ -31,7 +31,7 @@ export class Batch<C = unknown> {
     this.#parts = parts;
   }
 
-  /** Its samples. */
+  /** The number of its samples. */
   get size(): number {
     return this.#numbers.length;
   }
@@ -46,7 +46,7 @@ export class Batch<C = unknown> {
     return this.#parts.list[this.#parts.partOf(this.#numbers[i] ?? 0)]?.samples;
   }
 
-  /** What a person calls a sample of the batch, see `SampleSet.nameOf`. */
+  /** A readable name of a sample of the batch; see `SampleSet.nameOf`. */
   nameOf(i: number): string {
     const number = this.#numbers[i] ?? 0;
     const part = this.#parts.partOf(number);

@@ -12,15 +12,15 @@ export type NumberArray =
   | Float32Array
   | Float64Array;
 
-/** Samples of the same length, one behind the other in one array. */
+/** Samples of the same length, one after the other in one array. */
 export interface Stacked<A extends NumberArray = NumberArray> {
   readonly data: A;
-  /** Samples, and numbers of each. */
+  /** The number of samples, and of numbers in each. */
   readonly shape: readonly [samples: number, length: number];
 }
 
 /**
- * Puts samples of the same length one behind the other, in memory of their own. For `collate`.
+ * Stacks samples of the same length one after the other, in new memory. For `collate`.
  * @throws TieredError `TIERED_DATA_CORRUPT` for samples of different lengths or kinds: pad them in a
  * transform, or crop them.
  */
@@ -28,7 +28,7 @@ export function stack<A extends NumberArray>(samples: readonly A[]): Stacked<A> 
   return stacked(samples, '');
 }
 
-/** What `stackEach` takes: records and tuples of arrays of numbers, such as `{ x, y }` and `[x, y]`. */
+/** A sample for `stackEach`: a record or tuple of arrays of numbers, such as `{ x, y }` or `[x, y]`. */
 export type Stackable = readonly NumberArray[] | { readonly [name: string]: NumberArray };
 
 /** The same record or tuple, with its arrays stacked. */
@@ -37,9 +37,9 @@ export type StackedEach<R extends Stackable> = {
 };
 
 /**
- * Stacks each array of records or tuples by itself, such as those of `{ x, y }`. A label is an array of one
- * number. For `collate`.
- * @throws TieredError as `stack`, and for records with other names than those of the first.
+ * Stacks each array of records or tuples separately, such as `x` and `y` of `{ x, y }`. A label is an array
+ * of one number. For `collate`.
+ * @throws TieredError like `stack`, and for records with other names than the first.
  */
 export function stackEach<R extends Stackable>(samples: readonly R[]): StackedEach<R> {
   const [first = {}] = samples;
@@ -55,7 +55,7 @@ export function stackEach<R extends Stackable>(samples: readonly R[]): StackedEa
   return all as StackedEach<R>;
 }
 
-/** @param place Where in the samples these are. */
+/** @param place The place of these arrays in the samples. */
 function stacked<A extends NumberArray>(samples: readonly A[], place: string): Stacked<A> {
   const [first] = samples;
   if (first === undefined) return { data: new Uint8Array() as NumberArray as A, shape: [0, 0] };
@@ -75,7 +75,7 @@ function isArray(sample: unknown): sample is NumberArray {
 }
 
 function emptyLike<A extends NumberArray>(array: A, length: number): A {
-  // Libraries of images give Buffers, whose constructor Node warns of.
+  // Image libraries return Buffers, and Node warns about their constructor.
   if (Buffer.isBuffer(array)) return Buffer.alloc(length) as NumberArray as A;
   return new (array.constructor as new (length: number) => A)(length);
 }

@@ -6,7 +6,7 @@ import { stack, stackEach } from './collate.js';
 import type { Collate, SampleContext, Transform } from './functions.js';
 import type { BatchTask, MadeBatch } from './task.js';
 
-/** What makes batches, in one thread. */
+/** The functions that make batches, in one thread. */
 export interface BatchFunctions {
   /** By part. */
   readonly formats: readonly SampleFormat<unknown>[];
@@ -16,15 +16,15 @@ export interface BatchFunctions {
 
 type Samples = readonly unknown[];
 
-/** What makes arrays of its own, and keeps none. A function of the user's may keep what it made. */
+/** Functions that make new arrays, and keep none. A user function may keep its arrays. */
 const MAKE_OWN: readonly unknown[] = [stack, stackEach];
 
 /** The place of a sample whose record is damaged. */
 const DAMAGED = Symbol('damaged');
 
 /**
- * Decodes, transforms and collates, in one thread. It keeps what was decoded of records with several samples
- * until their block is dropped, because other batches need the other samples.
+ * Decodes, transforms and collates, in one thread. Decoded records with several samples are kept until their
+ * block is dropped, because other batches need the other samples.
  */
 export class BatchMaker {
   readonly #functions: BatchFunctions;
@@ -36,12 +36,12 @@ export class BatchMaker {
     this.#functions = functions;
   }
 
-  /** The block is not needed any more. */
+  /** Drops a block that is no longer needed. */
   drop(block: number): void {
     this.#decoded.delete(block);
   }
 
-  /** Batches that are being made fail, because a function of the user's may never end. Idempotent. */
+  /** Fails batches in progress, because a user function may never end. Idempotent. */
   close(): Promise<void> {
     this.#ending.abort(closedError());
     return Promise.resolve();
@@ -64,7 +64,7 @@ export class BatchMaker {
       try {
         one = this.#makeOne(task, i);
       } catch (error) {
-        // Not thrown: others may be under way, and their errors must be waited for.
+        // Not thrown: other samples may be in progress, and their errors must be awaited.
         one = Promise.reject(error);
       }
       if (one instanceof Promise) {
@@ -133,7 +133,7 @@ export class BatchMaker {
   }
 }
 
-/** Notes damage. Everything else ends the loader. */
+/** Notes damage. Any other error ends the loader. */
 function damagedOrThrow(error: unknown, index: number, damage: { index: number; error: unknown }[]): symbol {
   if (!isTieredError(error, 'TIERED_DATA_CORRUPT')) throw error;
   damage.push({ index, error });
@@ -151,7 +151,7 @@ function textOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-/** Made for each sample, so that random numbers cost nothing where nobody draws any. */
+/** The context of a sample. Random numbers cost nothing unless they are drawn. */
 class Context implements SampleContext {
   readonly epoch: number;
   readonly key: string;
@@ -169,7 +169,7 @@ class Context implements SampleContext {
   }
 
   get random(): Random {
-    // Streams of 2^32 samples an epoch; those of parts differ by their seeds.
+    // Streams of 2^32 samples per epoch; parts differ by their seeds.
     this.#random ??= new Random(
       (this.#seed + this.part + 1) % 2 ** 53,
       (this.epoch * 2 ** 32 + this.sample) % 2 ** 53,

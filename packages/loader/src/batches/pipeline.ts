@@ -6,41 +6,41 @@ import type { Parts } from '../order/parts.js';
 import type { BatchPlan, HeldBytes } from '../reading/plan.js';
 import type { BatchTask, MadeBatch } from './task.js';
 
-/** A batch that is being made, or is there. */
+/** A batch that is being made, or is ready. */
 export interface PlannedBatch {
   readonly plan: BatchPlan;
   readonly made: MadeBatch;
 }
 
-/** What a pipeline needs. */
+/** Dependencies of `Pipeline`. */
 export interface PipelineParts {
   readonly parts: Parts;
   readonly seed: number;
-  /** Batches that may be under way. */
+  /** The most batches in progress. */
   readonly ahead: number;
   readonly next: () => BatchPlan | undefined;
-  /** Takes blocks from the prefetcher, in order. Fewer come at the end only. */
+  /** Takes blocks from the prefetcher, in order. Returns fewer only at the end. */
   readonly take: (most: number) => Promise<readonly Sample[]>;
   readonly make: (task: BatchTask) => Promise<MadeBatch>;
   readonly drop: (block: number) => void;
   /** Whether blocks outlive many batches, so that they must not hold memory of the prefetcher. */
   readonly keepsBlocks: boolean;
-  /** Whether what is made may be a view on blocks. */
+  /** Whether batches may be views of blocks. */
   readonly lends: boolean;
 }
 
 type Underway = Promise<PlannedBatch>;
 
 /**
- * Makes batches ahead of whoever takes them. One loop takes the blocks of each batch from the prefetcher, in
- * order, and has the batch made; at most `ahead` batches are under way or wait. They come in order, whenever
- * they are made. The loop runs only while somebody has asked for a batch once, and ends with the first error,
- * which comes at the place of its batch.
+ * Makes batches ahead of their consumer. One loop takes the blocks of each batch from the prefetcher, in
+ * order, and starts the batch. At most `ahead` batches are in progress or wait. They are returned in order,
+ * whenever they are finished. The loop starts with the first request for a batch, and ends with the first
+ * error, which is returned at the position of its batch.
  */
 export class Pipeline {
   readonly #parts: PipelineParts;
   readonly #batches = new Denque<Underway>();
-  /** Blocks that are kept. Workers see this memory itself. */
+  /** Memory of kept blocks, which workers see directly. */
   readonly #kept = new ReusedMemory();
   #running: Promise<void> | undefined;
   /** Called when there is room for another batch. */
@@ -63,12 +63,12 @@ export class Pipeline {
     return batch;
   }
 
-  /** Gives the memory of a batch back, which was taken. */
+  /** Releases the memory of a taken batch. */
   release({ plan }: PlannedBatch): void {
     if (this.#parts.lends) this.#usedUp(plan);
   }
 
-  /** Takes no more. Resolves when nothing is under way. */
+  /** Stops taking blocks. Resolves when no batch is in progress. */
   async end(): Promise<void> {
     this.#isOver = true;
     this.#onRoom?.();
@@ -96,7 +96,7 @@ export class Pipeline {
   }
 
   #add(batch: Underway): void {
-    // Whoever takes it gets its error.
+    // The consumer of the batch gets its error.
     batch.catch(() => undefined);
     this.#batches.push(batch);
     this.#onBatch?.();
@@ -117,7 +117,7 @@ export class Pipeline {
     return undefined;
   }
 
-  /** Copies a block, which gives the memory of the prefetcher back. */
+  /** Copies a block, and so releases the prefetcher's memory. */
   #keep(sample: Sample): HeldBytes {
     const block = this.#kept.take(sample.data.byteLength);
     block.bytes.set(sample.data);

@@ -1,29 +1,29 @@
-/** What is to be made into a batch: plain data, for any thread. Its lists are by sample. */
+/** The inputs of a batch: plain data, for any thread. Its lists are by sample. */
 export interface BatchTask {
   readonly epoch: number;
   readonly seed: number;
   readonly parts: Uint32Array;
-  /** Numbers in their sample sets. */
+  /** Sample numbers in their sample sets. */
   readonly samples: Uint32Array;
   readonly keys: readonly string[];
-  /** Where records begin in their objects. */
+  /** The start of each record in its object. */
   readonly offsets: Float64Array;
   /** The bytes of records. */
   readonly records: readonly Uint8Array[];
   readonly headers: readonly (Uint8Array | undefined)[];
-  /** Which sample of its record each is. */
+  /** The index of each sample in its record. */
   readonly within: Uint32Array;
   /** The numbers of the blocks that records are in. */
   readonly blocks: Float64Array;
 }
 
-/** What was made. */
+/** The result of a task. */
 export interface MadeBatch {
   readonly data: unknown;
-  /** Whether nobody else has the memory of its arrays. */
+  /** Whether its arrays are the only users of their memory. */
   readonly isOwn: boolean;
-  /** Which samples of the task it has, if some are damaged; else it has all. */
+  /** The samples of the task that it has, if some are damaged. Undefined if it has all. */
   readonly kept: Uint32Array | undefined;
-  /** Why the others are not there. */
+  /** The errors of the missing samples. */
   readonly damage: readonly { readonly index: number; readonly error: unknown }[];
 }

@@ -2,23 +2,26 @@ import type { Clock } from '@tiered/core';
 import type { Clairvoyance } from '../clairvoyance.js';
 import type { EpochProfile } from '@tiered/prefetch';
 
-/** What was measured of one epoch of a loader. */
+/** Measurements of one epoch of a loader. */
 export interface LoaderEpoch {
   readonly epoch: number;
-  /** Given to the training. */
+  /** Batches yielded to the training. */
   readonly batches: number;
   readonly samples: number;
-  /** Seconds from the first batch that was asked for to the last that was given, or to the next epoch's. */
+  /**
+   * Seconds from the request for its first batch to the request for the next epoch's, or until its last
+   * batch.
+   */
   readonly seconds: number;
-  /** Seconds in which the training waited for a batch. */
+  /** Seconds during which the training waited for a batch. */
   readonly waitedSeconds: number;
-  /** What the prefetcher measured: bytes, where they came from, and a verdict on the reading. */
+  /** The prefetcher's measurements: bytes, where they came from, and a verdict on the reading. */
   readonly reading: EpochProfile | undefined;
 }
 
-/** What a loader measured. */
+/** Measurements of a loader. */
 export interface LoaderStats {
-  /** The last 32 epochs. The last of them may be under way. */
+  /** The last 32 epochs. The last one may be in progress. */
   readonly epochs: readonly LoaderEpoch[];
   /** Damaged samples that were left out. */
   readonly skipped: number;
@@ -37,7 +40,7 @@ interface Counted {
   waitedMs: number;
 }
 
-/** Counts what is given, by epoch. */
+/** Counts yielded batches by epoch. */
 export class LoaderEpochs {
   readonly #clock: Clock;
   readonly #epochs: Counted[] = [];
@@ -47,12 +50,12 @@ export class LoaderEpochs {
     this.#clock = clock;
   }
 
-  /** Epochs that a batch was given of, also those that are not kept any more. */
+  /** Epochs with a yielded batch, including epochs that are no longer kept. */
   get begun(): number {
     return this.#begun;
   }
 
-  /** A batch was given, which had been asked for at `begun`. */
+  /** Records a yielded batch that was requested at `begun`. */
   given({
     epoch,
     samples,

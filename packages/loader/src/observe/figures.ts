@@ -5,27 +5,29 @@ import type { Parts } from '../order/parts.js';
 import type { LoaderEpoch, LoaderStats } from './epochs.js';
 import { limitOf, type EpochLimit } from './limit.js';
 
-/** Neighbours that are looked at: enough for two digits. */
+/** Neighbours that are compared: enough for two digits. */
 const LOOKED_AT = 100_000;
 
-/** What was measured of one epoch, and what limited it. */
+/** Measurements of one epoch, and its limit. */
 export interface EpochFigures extends LoaderEpoch {
-  /** Undefined where nobody can say. */
+  /** Undefined if it cannot be determined. */
   readonly limit: EpochLimit | undefined;
 }
 
-/** A tier as a report needs it. */
+/** A tier in a report. */
 export interface TierFigures {
   readonly driver: string;
   readonly quotaBytes: number;
 }
 
 /**
- * All that a report says of a loader, in words or as a page. Plain data: it can be sent to another thread,
- * and kept as JSON, where a limit that does not exist (`Infinity`) becomes null.
+ * The data of a loader's report, in words or as a page. It is plain data that can be sent to another thread,
+ * and saved as JSON, where a missing limit (`Infinity`) becomes null.
  */
 export interface LoaderFigures {
-  /** Samples of all parts, and their bytes. Of a part with `only`, as many as its share of the samples. */
+  /**
+   * Samples of all parts, and their bytes. The bytes of a part with `only` are in proportion to its samples.
+   */
   readonly samples: number;
   readonly bytes: number;
   /** Samples of a batch of this rank. */
@@ -33,34 +35,34 @@ export interface LoaderFigures {
   readonly batchesPerEpoch: number;
   readonly rank: number;
   readonly ranks: number;
-  /** Worker threads; 0 where batches are made in the loader's thread. */
+  /** Worker threads; 0 if batches are made in the loader's thread. */
   readonly workers: number;
-  /** How the samples are mixed, in words. */
+  /** The order of the samples, in words. */
   readonly order: string;
   /** 1 for a full shuffle, nearly 0 for none. */
   readonly shuffleQuality: number;
-  /** The last 32 epochs. The last of them may be under way. */
+  /** The last 32 epochs. The last one may be in progress. */
   readonly epochs: readonly EpochFigures[];
   /** Damaged samples that were left out. */
   readonly skipped: number;
   /** Undefined unless one rank reads the whole of one hierarchy. */
   readonly source: SourceFigures | undefined;
-  /** Fastest first. Undefined where parts have different hierarchies. */
+  /** Fastest first. Undefined if parts have different hierarchies. */
   readonly tiers: readonly TierFigures[] | undefined;
 }
 
-/** What figures are made from. */
+/** Inputs of figures. */
 export interface FiguresParts {
   readonly parts: Parts;
   readonly ordering: Ordering;
   readonly options: CheckedOptions;
   readonly batchesPerEpoch: number;
   readonly stats: LoaderStats;
-  /** Epochs that were begun. */
+  /** Epochs that have begun. */
   readonly begun: number;
 }
 
-/** Draws an epoch to look at its order, which takes O(samples). */
+/** Makes the figures. Draws an epoch to inspect its order, which takes O(samples). */
 export function figuresOf({
   parts,
   ordering,
@@ -105,9 +107,9 @@ function orderText({ order, reads, windowBytes }: Ordering): string {
 }
 
 /**
- * How well an order is mixed: how far apart the numbers of samples are that follow one another, against a
- * full shuffle. There it is a third of all samples on average, and the quality is 1 to within a few percent.
- * An order that is not shuffled has a quality of nearly 0.
+ * Measures how well an order is shuffled: the distance between the numbers of consecutive samples, relative
+ * to a full shuffle. There the average distance is a third of all samples, and the quality is 1 to within a
+ * few percent. An unshuffled order has a quality of nearly 0.
  */
 export function shuffleQuality(order: Uint32Array): number {
   const pairs = order.length - 1;
@@ -118,26 +120,27 @@ export function shuffleQuality(order: Uint32Array): number {
     sum += Math.abs((order[i + 1] ?? 0) - (order[i] ?? 0));
     count += 1;
   }
-  // (n + 1) / 3 is what two different numbers of n differ by on average.
+  // (n + 1) / 3 is the average difference of two different numbers of n.
   return sum / count / ((order.length + 1) / 3);
 }
 
-/** What the source gave, and what it had to give. */
+/** Bytes that the source served, and bytes that it had to serve. */
 export interface SourceFigures {
-  /** Bytes that the source has given since the hierarchy was opened. */
+  /** Bytes that the source has served since the hierarchy was opened. */
   readonly givenBytes: number;
   /**
-   * The fewest that so many whole epochs need with these tiers, if they are empty at first: everything once,
-   * and then in each epoch what does not fit. A training that was resumed, or found copies, needs fewer.
+   * The fewest bytes that this many whole epochs need with these tiers, if they are empty at first:
+   * everything once, and then in each epoch the bytes that do not fit. A training that was resumed, or found
+   * copies, needs fewer.
    */
   readonly leastBytes: number;
-  /** Epochs that were begun. */
+  /** Epochs that have begun. */
   readonly epochs: number;
 }
 
 /**
- * How far the reads of the source are from the least that is possible for one rank that reads everything.
- * Bytes that were on the tiers before count as if they had been fetched.
+ * Compares the source's reads with the minimum for one rank that reads everything. Bytes that were on the
+ * tiers before count as fetched.
  */
 function sourceFiguresOf({ tiers, source, namespace }: HierarchyStats, epochs: number): SourceFigures {
   const room = tiers.reduce((sum, { quotaBytes }) => sum + quotaBytes, 0);

@@ -1,31 +1,31 @@
 import type { Limit } from '@tiered/prefetch';
 import type { LoaderEpoch } from './epochs.js';
 
-/** Where less than this part of the time was waited, batches were there in time. */
+/** Fraction of the time spent waiting, below which batches count as in time. */
 const HARDLY = 0.05;
-/** The verdict on the reading counts another waiting than that of the training, in the same report. */
+/** The verdict on reading counts other waits than the training's, in the same report. */
 const WHO_WAITS = 'the reading, whose consumers make the batches.';
 
-/** What limited an epoch, and what would change that. */
+/** The limit of an epoch, with advice on how to change it. */
 export interface EpochLimit {
   /**
-   * `training` computes for longer than batches take, so that waiting is no matter. `batches` are not
-   * decoded, transformed and collated in time, though their samples are there. The others are verdicts on the
-   * reading.
+   * `training`: computing takes longer than making batches, so waits do not matter. `batches`: batches are
+   * not decoded, transformed and collated in time, although their samples have been read. The others are
+   * verdicts on reading.
    */
   readonly what: 'training' | 'batches' | Limit;
   /** A few sentences. */
   readonly text: string;
 }
 
-/** Undefined where nothing is known of the reading, or the epoch took no time. */
+/** Undefined if nothing is known of the reading, or the epoch took no time. */
 export function limitOf(epoch: LoaderEpoch, workers: number): EpochLimit | undefined {
   const { seconds, waitedSeconds, reading } = epoch;
   if (seconds === 0) return undefined;
   if (waitedSeconds / seconds < HARDLY)
     return { what: 'training', text: 'the training itself: batches were there before it asked.' };
   if (reading === undefined) return undefined;
-  // The reading waits for nobody where batches cannot be made fast enough.
+  // If batches cannot be made fast enough, reading is not the limit.
   if (reading.starved < HARDLY) {
     const advice = workers === 0 ? 'Give the loader workers' : 'Give the loader more workers';
     const text = `decoding, transform and collate: samples were there before they were asked for. ${advice}.`;
@@ -34,13 +34,13 @@ export function limitOf(epoch: LoaderEpoch, workers: number): EpochLimit | undef
   return { what: reading.verdict.limit, text: `${WHO_WAITS} ${reading.verdict.text}` };
 }
 
-/** Epochs one after the other that the same thing limited, and what is said of the last of them. */
+/** Consecutive epochs with the same limit, and the text of the last one. */
 export interface LimitedEpochs extends EpochLimit {
   readonly first: number;
   readonly last: number;
 }
 
-/** Puts epochs together that the same thing limited, so that many epochs are few sentences. */
+/** Groups consecutive epochs with the same limit, so that many epochs make few sentences. */
 export function limitsOf(
   epochs: readonly { readonly epoch: number; readonly limit?: EpochLimit | undefined }[],
 ): LimitedEpochs[] {

@@ -3,7 +3,7 @@ import { hitRatioOf } from '@tiered/prefetch';
 import type { EpochFigures, LoaderFigures, SourceFigures } from './figures.js';
 import { limitsOf, type LimitedEpochs } from './limit.js';
 
-/** Says in words what a loader did. */
+/** Describes in words what a loader did. */
 export function reportOf(figures: LoaderFigures): string {
   const { samples, bytes, batchSize, rank, ranks, workers, order, epochs, skipped, source } = figures;
   const who = ranks === 1 ? '' : `, rank ${rank} of ${ranks}`;
@@ -18,7 +18,7 @@ export function reportOf(figures: LoaderFigures): string {
   ].join('\n');
 }
 
-/** One line for each stretch of epochs that the same thing limited. */
+/** One line for each group of epochs with the same limit. */
 function limitTexts(epochs: readonly EpochFigures[]): string[] {
   const limits = limitsOf(epochs);
   return limits.map((limit) => `limit${limits.length === 1 ? '' : of(limit)}: ${limit.text}`);

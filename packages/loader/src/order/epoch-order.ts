@@ -1,16 +1,16 @@
 import { Random } from '@tiered/core';
 
-/** The order of all samples of a training, as the loaders of all ranks share it. */
+/** The order of all samples of a training, shared by the loaders of all ranks. */
 export interface EpochOrder {
   /** Samples of an epoch. The same in every epoch. */
   readonly length: number;
-  /** What decides it: two orders with the same are the same. JSON. */
+  /** The inputs that determine the order: orders with equal identities are equal. JSON. */
   readonly identity: readonly unknown[];
   /** The numbers of the samples of an epoch, in order. A new array; O(length). */
   of(epoch: number): Uint32Array;
 }
 
-/** The samples as they are numbered, in every epoch. */
+/** The samples in the order of their numbers, in every epoch. */
 export function inOrder(samples: number): EpochOrder {
   return {
     length: samples,
@@ -20,11 +20,11 @@ export function inOrder(samples: number): EpochOrder {
 }
 
 /**
- * Every epoch a permutation of its own of all samples, as NoPFS reads (section 3). Epoch e is the permutation
- * that `Random(seed, e)` draws, which is also what `globalBatchSampler` and `shuffledSequence` read.
+ * A different permutation of all samples in every epoch, as in NoPFS (section 3). Epoch e is the permutation
+ * drawn by `Random(seed, e)`, which `globalBatchSampler` and `shuffledSequence` read too.
  */
 export function shuffled(samples: number, seed: number): EpochOrder {
-  // Refuses a bad seed here, not in the first epoch.
+  // Rejects a bad seed here, not in the first epoch.
   new Random(seed);
   return {
     length: samples,

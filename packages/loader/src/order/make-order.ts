@@ -6,10 +6,10 @@ import { mixtureOf } from './mixture.js';
 import type { Parts } from './parts.js';
 import { windowShuffled } from './window-shuffle.js';
 
-/** Bytes of a window, where samples cannot be read singly and nobody chose. */
+/** Default bytes of a window, if samples cannot be read singly. */
 const WINDOW_BYTES = 64 * 2 ** 20;
 
-/** How samples are read: singly, or in runs of neighbours. */
+/** An order, with the way samples are read: singly, or in runs of neighbours. */
 export interface Ordering {
   readonly order: EpochOrder;
   readonly reads: 'singly' | 'runs';
@@ -17,7 +17,7 @@ export interface Ordering {
   readonly windowBytes?: number | undefined;
 }
 
-/** What an order is made from. */
+/** Inputs of an order. */
 export interface OrderingOptions {
   readonly parts: Parts;
   /** By part. */
@@ -28,7 +28,7 @@ export interface OrderingOptions {
   readonly epochSamples: number | undefined;
 }
 
-/** Makes the order of all samples from what a loader was given. */
+/** Makes the order of all samples from a loader's options. */
 export function orderingOf({ parts, runs, seed, shuffle, lanes, epochSamples }: OrderingOptions): Ordering {
   const isSingle = parts.list.every(({ samples }) => samples.isSingle);
   const hasWeights = epochSamples !== undefined || parts.list.some(({ weight }) => weight !== undefined);
@@ -38,7 +38,7 @@ export function orderingOf({ parts, runs, seed, shuffle, lanes, epochSamples }: 
   if (!hasWeights && isWhole) return { order: shuffled(parts.total, seed), reads: 'singly' };
   const orderOf = (part: number): EpochOrder => {
     const size = parts.sizes[part] ?? 0;
-    // Parts of the same size must not have the same order.
+    // Seeds differ, so that parts of the same size do not have the same order.
     const own = (seed + part) % 2 ** 53;
     if (shuffle === false) return inOrder(size);
     if (isWhole) return shuffled(size, own);
@@ -66,9 +66,8 @@ export function orderingOf({ parts, runs, seed, shuffle, lanes, epochSamples }: 
 }
 
 /**
- * Says that `dropLast` leaves out every sample, so that a training would end at once, and look as if it had
- * been done. With as many samples as a batch of one rank it is a warning: the options are right for fewer
- * ranks.
+ * Reports that `dropLast` leaves out every sample, so that a training would end at once and seem complete.
+ * With enough samples for a batch of one rank it is a warning: the options work for fewer ranks.
  * @throws TieredError `TIERED_CONFIG_INVALID`
  */
 export function refuseNoBatches(

@@ -11,10 +11,11 @@ export interface MixedOrder {
 
 /**
  * Mixes orders so that at every position each has had its share of the samples so far, to within one or two
- * samples: not only on average. An order that has ended begins with its next epoch, so that one of a large
- * weight is read several times in an epoch of the mixture, and one of a small weight goes on where it was.
+ * samples, not only on average. An order that has ended continues with its next epoch. So an order of a large
+ * weight is read several times in an epoch of the mixture, and one of a small weight continues in the next
+ * epoch where it stopped.
  * @param length Samples of an epoch.
- * @throws TieredError `TIERED_CONFIG_INVALID` for a length that gives an order no sample at all.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for a length that leaves an order without a sample.
  */
 export function mixtureOf(mixed: readonly MixedOrder[], length: number): EpochOrder {
   const counts = sharesOf(
@@ -40,7 +41,7 @@ export function mixtureOf(mixed: readonly MixedOrder[], length: number): EpochOr
   };
 }
 
-/** Whole samples in proportion to weights; what is left over goes to the largest remainders. */
+/** Whole samples in proportion to weights; the rest goes to the largest remainders. */
 function sharesOf(weights: readonly number[], length: number): number[] {
   const sum = weights.reduce((total, weight) => total + weight, 0);
   const exact = weights.map((weight) => (weight / sum) * length);
@@ -53,7 +54,7 @@ function sharesOf(weights: readonly number[], length: number): number[] {
   return counts;
 }
 
-/** The samples of an order from a position on that is counted over all epochs. */
+/** The samples of an order from a position on. Positions are counted over all epochs. */
 function samplesFrom(order: EpochOrder, position: number, count: number, first: number): Uint32Array {
   const samples = new Uint32Array(count);
   for (let filled = 0; filled < count;) {
@@ -64,7 +65,7 @@ function samplesFrom(order: EpochOrder, position: number, count: number, first: 
   return samples;
 }
 
-/** Next comes whoever is furthest behind: the earliest of the times at which each is due. */
+/** The next sample comes from the order that is furthest behind: the one with the earliest due time. */
 function interleavedBy(
   counts: readonly number[],
   streams: readonly Uint32Array[],

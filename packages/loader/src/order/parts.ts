@@ -5,26 +5,25 @@ import type { SampleSet } from '@tiered/formats';
 /** One dataset of a loader, or a part of one. */
 export interface LoaderPart<S = unknown> {
   readonly samples: SampleSet<S>;
-  /** The numbers of the samples that are read, rising, as `splitSamples` gives them. Default: all. */
+  /** The numbers of the samples to read, in ascending order, as `splitSamples` returns them. Default: all. */
   readonly only?: Uint32Array | undefined;
   /**
-   * How much of an epoch comes from here, relative to the other parts. Any positive number. Default: the
-   * number of its samples, so that each sample is read once an epoch.
+   * The share of this part in an epoch, relative to the other parts. Any positive number. Default: the number
+   * of its samples, so that each sample is read once per epoch.
    */
   readonly weight?: number | undefined;
 }
 
-/** What numbers of samples mean, by index. */
+/** The samples that numbers stand for, by index. */
 export interface Located {
   readonly parts: Uint32Array;
-  /** Numbers in the sample sets of their parts. */
+  /** Sample numbers in the sample sets of their parts. */
   readonly samples: Uint32Array;
   readonly records: Uint32Array;
 }
 
 /**
- * The parts of a loader as one: their samples are numbered one part after the other, in the order of the
- * list.
+ * The parts of a loader as one list of samples, numbered one part after the other, in the order of the list.
  */
 export class Parts<S = unknown> {
   readonly list: readonly LoaderPart<S>[];
@@ -52,7 +51,7 @@ export class Parts<S = unknown> {
     this.#firsts = firsts;
   }
 
-  /** Those that parts are read from, each once. */
+  /** The hierarchies that parts are read from, each once. */
   get hierarchies(): readonly Hierarchy[] {
     return [...new Set(this.list.map(({ samples }) => samples.hierarchy))];
   }
@@ -74,7 +73,7 @@ export class Parts<S = unknown> {
     return part;
   }
 
-  /** What each of some numbers means. */
+  /** Finds the samples that numbers stand for. */
   locate(numbers: Uint32Array): Located {
     const count = numbers.length;
     const parts = new Uint32Array(count);
@@ -91,7 +90,7 @@ export class Parts<S = unknown> {
     return { parts, samples, records };
   }
 
-  /** The sample of its part that a number means. */
+  /** The sample, within its part, that a number stands for. */
   sampleOf(number: number, part: number): number {
     const index = number - this.firstOf(part);
     return this.list[part]?.only?.[index] ?? index;
@@ -104,15 +103,15 @@ function partOf<S>(given: SampleSet<S> | LoaderPart<S>): LoaderPart<S> {
 
 /** Options of `splitSamples`. */
 export interface SplitOptions {
-  /** Whole number from 0 to 2^53 - 1 that decides who gets which sample. Default: 0. */
+  /** Seed of the split, a whole number from 0 to 2^53 - 1. Default: 0. */
   readonly seed?: number | undefined;
 }
 
 /**
  * Splits samples at random, for training and validation. Every sample is in one of the splits. The same
  * arguments give the same splits on every machine.
- * @param shares The part of each split, such as `{ train: 0.9, validation: 0.1 }`. Their sum is 1.
- * @returns The numbers of the samples by split, rising: for `LoaderPart.only`.
+ * @param shares The fraction of each split, such as `{ train: 0.9, validation: 0.1 }`. Their sum is 1.
+ * @returns The numbers of the samples by split, in ascending order, for `LoaderPart.only`.
  * @throws TieredError `TIERED_CONFIG_INVALID` for shares that are not positive, or do not add up to 1.
  */
 export function splitSamples<K extends string>(

@@ -2,27 +2,27 @@ import { Random } from '@tiered/core';
 import type { Runs } from '../reading/runs.js';
 import type { EpochOrder } from './epoch-order.js';
 
-/** What a window shuffle needs. */
+/** Options of `windowShuffled`. */
 export interface WindowShuffleOptions {
-  /** What is read at once. */
+  /** The runs, each of which is read at once. */
   readonly runs: Runs;
   readonly seed: number;
-  /** Bytes of the samples that are mixed with each other. */
+  /** Bytes of the samples that are shuffled with each other. */
   readonly windowBytes: number;
   /** Sequences that are read side by side, one for each rank. */
   readonly lanes: number;
-  /** The samples that are read, as `LoaderPart.only`. Their indexes are what is ordered. Default: all. */
+  /** The samples to read, as `LoaderPart.only`. The order is over their indexes. Default: all. */
   readonly only?: Uint32Array | undefined;
 }
 
 /**
- * A bounded shuffle, for sources where random access is dear. Every run of bytes is read once an epoch, at
- * once and from its beginning. The order of the runs is random. Those of a window are mixed as well as a full
- * shuffle would mix them; samples of different windows are not.
+ * A bounded shuffle, for sources where random access is expensive. Every run of bytes is read once per epoch,
+ * at once and from its beginning. The order of the runs is random. Samples within a window are mixed as well
+ * as by a full shuffle; samples of different windows are not mixed.
  *
- * Runs are dealt to lanes, one for each rank that the training began with, and each lane has windows of its
- * own. Position p of the order belongs to lane p modulo lanes. So no two ranks read the same run, except for
- * the end of an epoch, where lanes have ended.
+ * Runs are dealt to lanes, one for each rank that the training began with, and each lane has its own windows.
+ * Position p of the order belongs to lane p modulo lanes. So no two ranks read the same run, except at the
+ * end of an epoch, when lanes have ended.
  */
 export function windowShuffled({ runs, seed, windowBytes, lanes, only }: WindowShuffleOptions): EpochOrder {
   new Random(seed);
@@ -89,7 +89,7 @@ function mix(samples: Uint32Array, random: Random): void {
   for (const [i, at] of random.permutation(samples.length).entries()) samples[i] = from[at] ?? 0;
 }
 
-/** One of each lane in turns; lanes that have ended are passed over. */
+/** Takes one of each lane in turn, and skips lanes that have ended. */
 function interleaved(lanes: readonly Uint32Array[], length: number): Uint32Array {
   if (lanes.length === 1) return lanes[0] ?? new Uint32Array();
   const order = new Uint32Array(length);

@@ -6,12 +6,13 @@ import type { Parts } from '../order/parts.js';
 import { hashSamples } from '../state.js';
 import type { Job } from './planner.js';
 
-/** What a job reads, without where it stands. */
+/** A description of a job's reads, without its position. */
 export type DescribedJob = Omit<DescribedSequence, 'epoch'>;
 
 /**
- * Describes what a rank reads, so that others foresee it: one sample set, or a run of its samples, each once
- * an epoch. Undefined for anything else, as for parts with weights, or windows that several ranks share.
+ * Describes the reads of a rank, so that others can foresee them: one sample set, or a run of its samples,
+ * each read once per epoch. Undefined for anything else, such as parts with weights, or windows that several
+ * ranks share.
  */
 export function describedJob({ list }: Parts, { order, ...job }: Job): DescribedJob | undefined {
   const [part, ...others] = list;
@@ -23,7 +24,7 @@ export function describedJob({ list }: Parts, { order, ...job }: Job): Described
   const isRun = only === undefined || (only.at(-1) ?? 0) - first + 1 === samples;
   const [kind, , seed] = order.identity;
   const isShuffled = kind === 'shuffled';
-  // A sole rank reads each sample once an epoch, whatever the order.
+  // A single rank reads each sample once per epoch, whatever the order.
   const isEach = order.length === samples && (isShuffled || workers === 1);
   if (!isRun || !isEach || epochs > MOST_DESCRIBED.epochs || samples > MOST_DESCRIBED.samples)
     return undefined;
@@ -37,8 +38,8 @@ export function sharedLevels({ tiers }: Pick<Hierarchy, 'tiers'>): number[] {
 }
 
 /**
- * Names samples, where they come from, and the tiers that they are shared on: those who have the same name
- * number samples alike, and have the same copies. O(objects).
+ * A name for samples, their source, and the tiers they are shared on. Readers with the same name number
+ * samples alike, and have the same copies. O(objects).
  */
 export function sharedName(samples: SampleSet): string {
   const { source, tiers } = samples.hierarchy;

@@ -5,14 +5,14 @@ import type { Runs } from './runs.js';
 import type { Placed } from './scattered.js';
 
 /**
- * Reads runs of neighbouring records, each once an epoch, when the first of its samples is needed. A run
- * stays until the last of its samples was used.
+ * Reads runs of neighbouring records, each once per epoch, when the first of its samples is needed. A run is
+ * kept until the last of its samples has been used.
  */
 export class InRuns {
   readonly #parts: Parts;
   readonly #runs: readonly Runs[];
   readonly #newId: () => number;
-  /** Uses in the epoch that nobody planned yet, by part and run. */
+  /** Uses in the epoch that are not planned yet, by part and run. */
   #uses: Uint32Array[] = [];
   readonly #live = new Map<string, Block>();
 
@@ -22,7 +22,7 @@ export class InRuns {
     this.#newId = newId;
   }
 
-  /** Begins an epoch, of which the batches are given. */
+  /** Begins an epoch with the given batches. */
   begin(batches: Iterable<Uint32Array>): void {
     this.#live.clear();
     this.#uses = this.#runs.map(({ count }) => new Uint32Array(count));

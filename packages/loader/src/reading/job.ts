@@ -8,18 +8,18 @@ import type { Job } from './planner.js';
 import { runsOf, type Runs } from './runs.js';
 import { readsOf, type ObjectReads } from './reads-of-job.js';
 
-/** A job, and how its samples are read. */
+/** A job, and the way its samples are read. */
 export interface FoundJob {
   readonly job: Job;
   readonly ordering: Ordering;
   readonly lanes: number;
-  /** By part. Made when it is first asked for. */
+  /** By part. Made at the first call. */
   readonly runs: () => readonly Runs[];
 }
 
 /**
- * Finds the order that options ask for, and where the rest of the training begins: for a loader, and for
- * `objectReads`, which foresees one.
+ * Finds the order that the options request, and the start of the rest of the training: for a loader, and for
+ * `objectReads`, which predicts one.
  * @throws TieredError `TIERED_CONFIG_INVALID`
  */
 export function jobOf(
@@ -53,18 +53,18 @@ export interface ObjectReadsOptions extends Pick<
   | 'resume'
   | 'signal'
 > {
-  /** Lets the event loop turn. Default: the clock of the machine. */
+  /** The clock that lets the event loop turn. Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
 }
 
 /**
- * Foresees what a `DataLoader` with these samples and options reads of each object (HDMLP, section 3), for
- * plans that are made before there is a loader. Reads nothing.
+ * Predicts the reads of each object by a `DataLoader` with these samples and options (HDMLP, section 3), for
+ * plans made before there is a loader. Reads no data.
  *
  * Draws every epoch once, which takes O(samples) each; the event loop turns between epochs. Takes 8 bytes for
  * each object of the hierarchy.
- * @throws TieredError `TIERED_CONFIG_INVALID` as `DataLoader` does, and for samples of several hierarchies.
- * An abort rejects with `signal.reason` after the epoch that is being drawn.
+ * @throws TieredError `TIERED_CONFIG_INVALID` like `DataLoader`, and for samples of several hierarchies. An
+ * abort rejects with `signal.reason` after the epoch that is being drawn.
  */
 export async function objectReads<S>(
   samples: SampleSet<S> | LoaderPart<S> | readonly LoaderPart<S>[],

@@ -3,37 +3,37 @@ import { damaged } from '@tiered/formats';
 import type { RequestOrigin, SampleRequest } from '@tiered/prefetch';
 import type { Located, Parts } from '../order/parts.js';
 
-/** Bytes of an object that are read at once, and where they go. */
+/** Bytes of an object that are read at once, and their place in the block. */
 export interface Span {
   readonly key: string;
   readonly offset: number;
-  /** Bytes, of all pieces. */
+  /** Bytes of all pieces. */
   readonly length: number;
-  /** The ranges that are read, if there are several: as `HierarchyReadRequest.pieces`. */
+  /** The ranges to read, if there are several; see `HierarchyReadRequest.pieces`. */
   readonly pieces?: Float64Array | undefined;
-  /** Where its bytes begin in the block. */
+  /** The start of its bytes in the block. */
   readonly at: number;
 }
 
-/** Bytes in memory that serves something else after the release. */
+/** Bytes in memory that is reused after the release. */
 export interface HeldBytes {
   readonly data: Uint8Array;
   release(): void;
 }
 
-/** What the prefetcher reads as one: parts of one or more objects, one behind the other. */
+/** The unit that the prefetcher reads: consecutive parts of one or more objects. */
 export class Block implements SampleRequest {
   /** Its number, counted from 0. */
   readonly id: number;
   readonly spans: readonly Span[];
   readonly size: number;
-  /** Where it comes among the blocks that are read; set when it is its turn. */
+  /** Its position among the blocks that are read; set when it is its turn. */
   epoch = 0;
   position = 0;
-  /** Uses of its samples by batches that have not been made yet. */
+  /** Remaining uses of its samples by batches that are not made yet. */
   left = 0;
   readonly #hierarchy: Hierarchy;
-  /** From when it was taken from the prefetcher until its last use. */
+  /** Held from the time it is taken from the prefetcher until its last use. */
   #held: HeldBytes | undefined;
 
   constructor(id: number, hierarchy: Hierarchy, spans: readonly Span[]) {
@@ -44,12 +44,12 @@ export class Block implements SampleRequest {
     this.size = last === undefined ? 0 : last.at + last.length;
   }
 
-  /** That of its first object. */
+  /** The key of its first object. */
   get key(): string {
     return this.spans[0]?.key ?? '';
   }
 
-  /** It counts for the level of its first object. */
+  /** The level of its first object, for which the block counts. */
   where(): number | undefined {
     const { namespace } = this.#hierarchy;
     const object = namespace.find(this.key);
@@ -58,7 +58,7 @@ export class Block implements SampleRequest {
 
   /**
    * Reads all spans at once.
-   * @throws TieredError `TIERED_DATA_CORRUPT` where an object has become shorter; as `Hierarchy.readMany`.
+   * @throws TieredError `TIERED_DATA_CORRUPT` if an object has become shorter; like `Hierarchy.readMany`.
    */
   async readInto(target: Uint8Array, options: OperationOptions): Promise<number> {
     const [first, ...others] = this.spans;
@@ -87,12 +87,12 @@ export class Block implements SampleRequest {
     return this.#held?.data;
   }
 
-  /** It was taken from the prefetcher. */
+  /** Called when the block was taken from the prefetcher. */
   hold(held: HeldBytes): void {
     this.#held = held;
   }
 
-  /** One use less. After the last its memory is given back; returns whether this was the last. */
+  /** Counts one use. The last use releases its memory. Returns whether this was the last. */
   used(): boolean {
     this.left -= 1;
     if (this.left > 0) return false;
@@ -102,7 +102,7 @@ export class Block implements SampleRequest {
   }
 }
 
-/** What is known of where all blocks are read from: nothing where parts have different hierarchies. */
+/** The known origin of all blocks: none if parts have different hierarchies. */
 export function originOf({ hierarchies }: Parts): RequestOrigin {
   const [hierarchy, ...others] = hierarchies;
   if (hierarchy === undefined || others.length > 0) return {};
@@ -119,12 +119,12 @@ function assertWhole({ key, offset, length }: Span, bytes: number): void {
   );
 }
 
-/** A batch, as it is known before anything is read. Its lists are by sample. */
+/** The plan of a batch, made before any read. Its lists are by sample. */
 export interface BatchPlan {
   readonly epoch: number;
-  /** Its number in the epoch, from where the loader began. */
+  /** Its number in the epoch, counted from where the loader began. */
   readonly index: number;
-  /** Samples of the epoch that are done after it, on all ranks. */
+  /** Samples of the epoch, on all ranks, that are done after this batch. */
   readonly done: number;
   /** Whether it is the last of its epoch. */
   readonly isLast: boolean;
@@ -132,8 +132,8 @@ export interface BatchPlan {
   readonly numbers: Uint32Array;
   readonly located: Located;
   readonly blocks: readonly Block[];
-  /** Where each sample's record begins in its block. */
+  /** The start of each sample's record in its block. */
   readonly starts: Float64Array;
-  /** The blocks that nobody needed before, in the order in which they are read. */
+  /** The blocks that no earlier batch needed, in the order they are read. */
   readonly newBlocks: readonly Block[];
 }

@@ -5,14 +5,14 @@ import type { EpochOrder } from '../order/epoch-order.js';
 import type { BatchPlan, Block } from './plan.js';
 import type { Placed } from './scattered.js';
 
-/** Where the rest of a training begins. */
+/** The start of the rest of a training. */
 interface PlanStart {
   readonly epoch: number;
-  /** Samples of that epoch that are done, on all ranks. */
+  /** Samples of that epoch, on all ranks, that are done. */
   readonly done: number;
 }
 
-/** What one rank of a training reads: the job of HDMLP (section 5). */
+/** The reads of one rank of a training: the job of HDMLP (section 5). */
 export interface Job {
   readonly order: EpochOrder;
   readonly epochs: number;
@@ -23,24 +23,24 @@ export interface Job {
   readonly dropLast: boolean;
 }
 
-/** What a planner needs. */
+/** Dependencies of `Planner`. */
 export interface PlannerParts extends Job {
   readonly parts: Parts;
-  /** Finds where samples are. */
+  /** Locates samples. */
   readonly reading: {
-    /** An epoch begins, of which these are the samples of this rank. */
+    /** Begins an epoch with these samples of this rank. */
     begin?(batches: Iterable<Uint32Array>): void;
     place(located: Located): Placed;
   };
 }
 
 /**
- * Plans the batches of one rank, one after the other. Two ask for them: the prefetcher, which reads their
- * blocks, and the loader, which makes them. Each gets every plan, once and in order, whoever asks first.
+ * Plans the batches of one rank, one after the other, for two consumers: the prefetcher, which reads their
+ * blocks, and the loader, which makes them. Each gets every plan, once and in order, whichever asks first.
  */
 export class Planner {
   readonly #plans: Iterator<BatchPlan, undefined>;
-  /** Plans that only one of the two has got. */
+  /** Plans that only one of the two has received. */
   readonly #forReading = new Denque<BatchPlan>();
   readonly #forMaking = new Denque<BatchPlan>();
 
@@ -48,12 +48,12 @@ export class Planner {
     this.#plans = plansOf(parts);
   }
 
-  /** The next plan whose blocks are to be read; undefined at the end. */
+  /** The next plan to read the blocks of; undefined at the end. */
   nextToRead(): BatchPlan | undefined {
     return this.#next(this.#forReading, this.#forMaking);
   }
 
-  /** The next plan that is to be made; undefined at the end. */
+  /** The next plan to make a batch of; undefined at the end. */
   nextToMake(): BatchPlan | undefined {
     return this.#next(this.#forMaking, this.#forReading);
   }
@@ -67,7 +67,7 @@ export class Planner {
   }
 }
 
-/** The batches of a rank in each epoch, of the same number on all ranks. */
+/** The batches of a rank in each epoch, the same number on all ranks. */
 export function sharesOf(
   { order, batchSize, ranks, dropLast }: Pick<Job, 'order' | 'batchSize' | 'ranks' | 'dropLast'>,
   done: number,
@@ -124,7 +124,7 @@ function* plansOf({ parts, reading, ...job }: PlannerParts): Generator<BatchPlan
   return undefined;
 }
 
-/** The blocks of plans, in the order in which a prefetcher reads them. */
+/** The blocks of plans, in the order a prefetcher reads them. */
 export function* blocksOf(planner: Planner): Generator<Block> {
   let position = 0;
   let epoch: number | undefined;

@@ -4,17 +4,17 @@ import type { Parts } from '../order/parts.js';
 import { batchesOf, type Job } from './planner.js';
 
 /**
- * What one rank reads of each object until the end of a training. The number of an object is its number in
- * the namespace of the hierarchy. As `frequencyPlan` and `fillOrder` of `@tiered/tiering/plans` take it.
+ * The reads of each object by one rank until the end of a training. Objects are numbered by the namespace of
+ * the hierarchy. For `frequencyPlan` and `fillOrder` of `@tiered/tiering/plans`.
  */
 export interface ObjectReads {
-  /** How often: once for each of its samples. 0 for an object that is never read. */
+  /** The number of reads: one for each of its samples. 0 for an object that is never read. */
   readonly frequency: Uint32Array;
-  /** Which of the rank's reads is the first, counted from 0. 0 for an object that is never read. */
+  /** The index of its first read among the rank's reads, from 0. 0 for an object that is never read. */
   readonly first: Uint32Array;
 }
 
-/** As `objectReads`, for a job. */
+/** Like `objectReads`, for a job. */
 export async function readsOf(
   parts: Parts,
   job: Job,

@@ -1,21 +1,21 @@
 import type { SampleSet } from '@tiered/formats';
 import type { Parts } from '../order/parts.js';
 
-/** Bytes that a run has at least, if its object has as many. */
+/** The least bytes of a run, if its object has as many. */
 const RUN_BYTES = 2 ** 20;
 
-/** Bytes between two records that are read rather than cut a run into two. */
+/** The largest gap between two records that is read over instead of splitting a run. */
 const MOST_BETWEEN = 64 * 1024;
 
 /**
- * Neighbouring records that are read at once: the same in every epoch. Records whose samples cannot be read
- * singly stay whole.
+ * Groups neighbouring records into runs that are read at once, the same in every epoch. Records whose samples
+ * cannot be read singly stay whole.
  */
 export class Runs {
   readonly count: number;
   readonly samples: number;
   readonly #part: SampleSet;
-  /** By run, and the end. */
+  /** The first record by run, and the end. */
   readonly #firstRecord: Uint32Array;
 
   constructor(part: SampleSet, runBytes = RUN_BYTES) {

@@ -3,18 +3,18 @@ import type { SampleSet } from '@tiered/formats';
 import type { Located, Parts } from '../order/parts.js';
 import { Block, type BatchPlan, type Span } from './plan.js';
 
-/** The most bytes and samples of a block: what one producer reads at once. */
+/** The most bytes and samples of a block, which one producer reads at once. */
 const BLOCK = { bytes: 256 * 1024, samples: 256 };
 
-/** Bytes between two records that are read rather than asked for around: a page. */
+/** The largest gap between two records that is read over instead of splitting the request: a page. */
 const MOST_BETWEEN = 4096;
 
-/** Where the samples of a batch are. */
+/** The location of the samples of a batch. */
 export type Placed = Pick<BatchPlan, 'blocks' | 'starts' | 'newBlocks'>;
 
 /**
- * Reads samples one by one, wherever they are. Those of a batch are put into blocks in the order of their
- * places, so that neighbours are one request.
+ * Reads samples singly, wherever they are. The samples of a batch are put into blocks in the order of their
+ * positions, so that neighbours form one request.
  */
 export class Scattered {
   readonly #parts: Parts;
@@ -51,7 +51,7 @@ export class Scattered {
   }
 }
 
-/** Indexes by part, and then by record, as records are numbered by their places. */
+/** Sorts indexes by part, and then by record, since records are numbered by position. */
 function inOrderOfPlaces(parts: Uint32Array, records: Uint32Array): Uint32Array {
   const count = records.length;
   const isOnePart = parts.every((part) => part === parts[0]);
@@ -59,7 +59,8 @@ function inOrderOfPlaces(parts: Uint32Array, records: Uint32Array): Uint32Array 
     return Uint32Array.from(records.keys()).sort(
       (a, b) => (parts[a] ?? 0) - (parts[b] ?? 0) || (records[a] ?? 0) - (records[b] ?? 0),
     );
-  // Numbers are sorted several times as fast as by a function: below 2^53 with up to 2^21 samples in a batch.
+  // Sorting numbers is several times as fast as sorting with a function. They stay below 2^53 with up to 2^21
+  // samples in a batch.
   const keys = new Float64Array(count);
   for (let i = 0; i < count; i++) keys[i] = (records[i] ?? 0) * count + i;
   keys.sort();
@@ -68,14 +69,14 @@ function inOrderOfPlaces(parts: Uint32Array, records: Uint32Array): Uint32Array 
   return order;
 }
 
-/** A block that grows. Records come in the order of their places. */
+/** A block under construction. Records come in the order of their positions. */
 class Building {
   readonly #spans: Span[] = [];
   readonly #set: SampleSet;
-  /** Of the object that is being added to. */
+  /** Pieces of the present object. */
   #pieces: number[] = [];
   #object = -1;
-  /** Where its bytes begin in the block. */
+  /** The start of its bytes in the block. */
   #at = 0;
   #bytes = 0;
   #samples = 0;
@@ -88,13 +89,13 @@ class Building {
     return this.#samples >= BLOCK.samples || this.#bytes >= BLOCK.bytes;
   }
 
-  /** All that was added, one span for each object. */
+  /** The added records, as one span for each object. */
   spans(): readonly Span[] {
     this.#endObject();
     return this.#spans;
   }
 
-  /** Adds a record, and returns where it begins in the block. */
+  /** Adds a record, and returns its start in the block. */
   add(record: number): number {
     const object = this.#set.objectOf(record);
     const offset = this.#set.offsetOf(record);

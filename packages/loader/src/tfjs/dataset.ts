@@ -6,67 +6,67 @@ import type { Stacked } from '../batches/collate.js';
 /** Tensors, in lists and objects, such as `{ xs, ys }` for `fitDataset`. */
 export type Tensors = Tensor | Tensors[] | { [name: string]: Tensors };
 
-/** What `stack` made of numbers that TF.js has a type for: floats, else integers of 32 bits. */
+/** Results of `stack` for numbers that TF.js has a type for: floats, else 32-bit integers. */
 type StackedForTf = Stacked<Float32Array | Int32Array | Uint8Array>;
 
-/** Gives batches by epoch: a `DataLoader`, or a `ThreadLoader`. */
+/** A loader that yields batches by epoch: a `DataLoader` or a `ThreadLoader`. */
 export interface EpochLoader<B extends AnyBatch> {
-  /** Batches that a whole epoch has. */
+  /** Batches of a whole epoch. */
   readonly batchesPerEpoch: number;
-  /** Iterates over the batches that are left of one epoch: the one of the next batch. */
+  /** Iterates over the remaining batches of the current epoch, which is the epoch of the next batch. */
   epoch(): AsyncGenerator<B, void>;
 }
 
 type LazyIterator<D extends Tensors> = Awaited<ReturnType<Dataset<D>['iterator']>>;
 
-/** One epoch of a loader: an iterator of TF.js, which also works in a loop of JavaScript (`for await`). */
+/** One epoch of a loader: a TF.js iterator that also works in a `for await` loop. */
 export type TfEpoch<D extends Tensors> = LazyIterator<D> & AsyncIterable<D>;
 
-/** A dataset of TF.js whose elements are batches of a loader. */
+/** A TF.js dataset whose elements are batches of a loader. */
 export interface TfDataset<D extends Tensors> extends Dataset<D> {
-  /** Goes through one epoch of the loader: the one of the next batch. */
+  /** Iterates over the current epoch of the loader, which is the epoch of the next batch. */
   iterator(): Promise<TfEpoch<D>>;
 }
 
 /**
- * Makes a dataset of TensorFlow.js out of a loader, for `model.fitDataset`, `evaluateDataset`, `forEachAsync`
- * and loops over `await dataset.iterator()`. Its elements are whole batches. Leave out `batch`, `shuffle`
- * and `prefetch` of the dataset: the loader does all three.
+ * Makes a TensorFlow.js dataset from a loader, for `model.fitDataset`, `evaluateDataset`, `forEachAsync` and
+ * loops over `await dataset.iterator()`. Its elements are whole batches. Do not call `batch`, `shuffle` or
+ * `prefetch` of the dataset: the loader does all three.
  *
- * Each iterator is one epoch of the loader, from where the loader stands. So
- * `fitDataset(dataset, { epochs: n })` goes through n of them. An iterator that is left early leaves the rest
- * of its epoch to the next one. Where one iterator is to go on through several epochs, as for
- * `batchesPerEpoch`, use `dataset.repeat(n)`.
+ * Each iterator is one epoch of the loader, from the loader's current position. So
+ * `fitDataset(dataset, { epochs: n })` runs n epochs. An iterator that is left early leaves the rest of its
+ * epoch to the next one. If one iterator has to span several epochs, as for `batchesPerEpoch`, use
+ * `dataset.repeat(n)`.
  *
- * Tensors are made when a batch is asked for, and not ahead. So nothing is left over where a training stops,
- * and `loader.stateDict()` in `onBatchEnd` says exactly what was trained on. Tensors belong to whoever asked:
- * `fitDataset`, `evaluateDataset` and `forEachAsync` dispose of them, a loop of yours has to. What
- * `toTensors` made besides is disposed of, also when it throws.
+ * Tensors are made when a batch is requested, not ahead. So no tensors are left over when a training stops,
+ * and `loader.stateDict()` in `onBatchEnd` is exactly the position of the training. Tensors belong to the
+ * caller: `fitDataset`, `evaluateDataset` and `forEachAsync` dispose of them; your own loop has to.
+ * Intermediate tensors of `toTensors` are disposed of, also when it throws.
  *
  * `size` is `loader.batchesPerEpoch`. The first epoch of a loader that was resumed has fewer batches. A batch
- * of which all samples are damaged is left out.
+ * whose samples are all damaged is left out.
  *
- * With a `ThreadLoader`, reads go on while a step of the training blocks this thread, as steps of the
- * backends `cpu` and `wasm` do.
+ * With a `ThreadLoader`, reads continue while a training step blocks this thread, as steps of the backends
+ * `cpu` and `wasm` do.
  *
- * The loader stays its caller's, who closes it. What it throws, and an abort of its `signal`, comes out of
- * `fitDataset` as it is. An epoch more than the loader has is `TIERED_CONFIG_INVALID`, and not an epoch of
- * nothing.
- * @param loader What gives the batches. Nobody else takes batches while an iterator waits for one.
- * @param toTensors Makes the tensors of a batch, at once and not in a promise. Its time is the training's, so
- * leave what is dear to `transform` and `collate`, which workers can do. Make tensors of memory that is not
- * used again, as that of `stack`: the backend `cpu` does not copy a `Float32Array`. An error of it is
+ * The caller owns the loader, and closes it. `fitDataset` passes on the loader's errors, and the abort of its
+ * `signal`, unchanged. An epoch beyond the loader's last one is rejected with `TIERED_CONFIG_INVALID`,
+ * instead of an empty epoch.
+ * @param loader The loader of the batches. Take no other batches from it while an iterator waits for one.
+ * @param toTensors Makes the tensors of a batch synchronously. It delays the training, so leave expensive
+ * work to `transform` and `collate`, which workers can do. Make tensors from memory that is not reused, such
+ * as the result of `stack`: the backend `cpu` does not copy a `Float32Array`. Its errors become
  * `TIERED_TRANSFORM_FAILED`.
  * @typeParam B A batch.
- * @typeParam D The tensors of a batch. Typed arrays are refused: TF.js looks at each of their elements.
+ * @typeParam D The tensors of a batch. Typed arrays are rejected: TF.js would inspect each of their elements.
  */
 export function toTfDataset<B extends AnyBatch, D extends Tensors>(
   loader: EpochLoader<B>,
   toTensors: (batch: B) => D,
 ): TfDataset<D>;
 /**
- * The same for batches that `stack` made: their elements are tensors of two axes, samples and numbers.
- * @param loader What gives the batches.
+ * The same for batches made by `stack`: the elements are 2D tensors of samples and numbers.
+ * @param loader The loader of the batches.
  */
 export function toTfDataset(loader: EpochLoader<AnyBatch<StackedForTf>>): TfDataset<Tensor2D>;
 export function toTfDataset(
@@ -94,7 +94,7 @@ class LoaderDataset<B extends AnyBatch, D extends Tensors> extends Dataset<D> im
   }
 
   override async iterator(): Promise<TfEpoch<D>> {
-    // Begins when it is first asked: `fitDataset` makes an iterator that it never uses.
+    // Begins at the first request: `fitDataset` makes an iterator that it never uses.
     const epoch = this.#epoch();
     const iterator = await generator<D>(() => epoch).iterator();
     return Object.assign(iterator, { [Symbol.asyncIterator]: () => epoch });
@@ -113,13 +113,13 @@ class LoaderDataset<B extends AnyBatch, D extends Tensors> extends Dataset<D> im
     } finally {
       await batches.return();
     }
-    // Not an epoch of nothing, which `repeat()` would ask for without end.
+    // Throw: `repeat()` would request empty epochs without end.
     if (isOver) throw noEpochLeft();
   }
 
   /**
-   * One at a time, so that a batch is lent until its tensors are there, also where an iterator that was left
-   * still waits for one.
+   * Makes batches one at a time, so that a batch stays valid until its tensors are made, even if an abandoned
+   * iterator still waits for one.
    */
   #inTurn(batches: AsyncGenerator<B, void>): Promise<{ batch?: B; tensors?: D }> {
     const next = this.#turn.then(async () => {
@@ -148,7 +148,7 @@ export interface AnyBatch<C = unknown> {
 }
 
 /**
- * The tensors of a batch. Everything else that was made on the way is disposed of.
+ * The tensors of a batch. Intermediate tensors are disposed of.
  * @throws TieredError `TIERED_TRANSFORM_FAILED`
  */
 function madeTensors<B extends AnyBatch, D>(batch: B, toTensors: (batch: B) => D): D {
@@ -165,7 +165,7 @@ function madeTensors<B extends AnyBatch, D>(batch: B, toTensors: (batch: B) => D
   }
 }
 
-/** TF.js would look at each element of anything else, and find no tensors in a promise. */
+/** Rejects other results: TF.js would inspect each of their elements, and find no tensors in a promise. */
 function assertTensors(made: unknown): void {
   if (made instanceof Tensor) return;
   if (!isPlain(made)) throw new TypeError(`it made ${nameOf(made)} where a tensor is needed`);

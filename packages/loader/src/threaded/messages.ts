@@ -3,29 +3,29 @@ import type { LoaderState } from '../state.js';
 import type { ModuleFunction } from '../batches/functions.js';
 import type { ErrorBody } from '../workers/messages.js';
 
-/** What the thread of a loader is told when it starts. */
+/** The start data of a loader thread. */
 export interface LoaderThreadData {
   readonly make: ModuleFunction;
   readonly argument: unknown;
 }
 
-/** What the thread is asked. */
+/** Requests to the thread. */
 export type LoaderRequest =
   | { readonly type: 'take'; readonly batches: number }
   | { readonly type: 'figures'; readonly id: number }
   | { readonly type: 'close' };
 
-/** A batch on its way. */
+/** A batch in transfer. */
 export interface SentBatch {
   readonly epoch: number;
   readonly index: number;
   readonly samples: Uint32Array;
   readonly data: unknown;
-  /** Where the loader stands after it. */
+  /** The state of the loader after it. */
   readonly state: LoaderState;
 }
 
-/** What it answers. */
+/** Answers of the thread. */
 export type LoaderAnswer =
   | { readonly type: 'ready'; readonly batchesPerEpoch: number; readonly state: LoaderState }
   | { readonly type: 'batch'; readonly batch: SentBatch }

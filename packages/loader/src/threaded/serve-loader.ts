@@ -6,7 +6,9 @@ import { load } from '../workers/serve.js';
 import { toSend } from '../workers/transfer.js';
 import type { LoaderAnswer, LoaderRequest, LoaderThreadData } from './messages.js';
 
-/** What the function that makes a loader returns: the loader, and how to close what it reads from. */
+/**
+ * The result of the function that makes a loader: the loader, and a function that closes what it reads from.
+ */
 export interface ThreadedLoader {
   readonly loader: DataLoader<never, never, unknown>;
   /** Closes the hierarchy, after the loader. */
@@ -15,7 +17,7 @@ export interface ThreadedLoader {
 
 type Answer = (message: LoaderAnswer, transfer?: readonly ArrayBuffer[]) => void;
 
-/** Makes a loader in this thread, and sends its batches as they are asked for. */
+/** Makes a loader in this thread, and sends its batches on request. */
 export async function serveLoader(port: MessagePort, { make, argument }: LoaderThreadData): Promise<void> {
   const answer: Answer = (message, transfer = []) => port.postMessage(message, transfer);
   let made: ThreadedLoader | undefined;
@@ -23,7 +25,7 @@ export async function serveLoader(port: MessagePort, { make, argument }: LoaderT
   const close = async () => {
     await made?.loader.close();
     await made?.close?.();
-    // Also where the loader is still being made, which may take for ever.
+    // Exit even if the loader is still being made, which may take for ever.
     process.exit();
   };
   port.on('message', (request: LoaderRequest) => {
@@ -42,7 +44,7 @@ export async function serveLoader(port: MessagePort, { make, argument }: LoaderT
   }
 }
 
-/** Sends as many batches as were asked for, one after the other. */
+/** Sends the requested number of batches, one after the other. */
 class Serving {
   readonly #loader: ThreadedLoader['loader'];
   readonly #batches: AsyncIterator<Batch, void>;
@@ -77,7 +79,7 @@ class Serving {
       }
       this.#isSending = false;
     } catch (error) {
-      // It sends no more after that.
+      // The thread sends nothing after this.
       this.#answer({ type: 'failed', error: errorBody(error) });
     }
   }

@@ -13,32 +13,32 @@ import type { LoaderAnswer, LoaderRequest, LoaderThreadData, SentBatch } from '.
 
 /** Options of `ThreadLoader`. */
 export interface ThreadLoaderOptions extends OperationOptions {
-  /** Given to the function that makes the loader; it is copied to the thread. */
+  /** Passed to the function that makes the loader. It is copied to the thread. */
   readonly argument?: unknown;
-  /** Batches that are sent ahead, at least 1. Default: 2. */
+  /** Number of batches sent ahead, at least 1. Default: 2. */
   readonly ahead?: number | undefined;
-  /** Options of Node for the thread, as `execArgv` of `Worker`. Default: those of the process. */
+  /** Node options for the thread, like `execArgv` of `Worker`. Default: those of the process. */
   readonly execArgv?: readonly string[] | undefined;
 }
 
-/** A batch of a loader in another thread. It belongs to whoever gets it. */
+/** A batch of a loader in another thread. It belongs to the caller. */
 export type ThreadBatch<C> = Omit<SentBatch, 'state' | 'data'> & { readonly data: C };
 
 type Waiting = { readonly resolve: () => void };
 
-/** Who waits for figures. */
+/** A caller that waits for figures. */
 interface Asking {
   readonly resolve: (figures: LoaderFigures) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /**
- * A `DataLoader` in a thread of its own, with its hierarchy and its prefetcher. So a training step that does
- * not let the event loop turn for 100 ms holds up no read.
+ * A `DataLoader` in its own thread, with its hierarchy and its prefetcher. So a training step that blocks the
+ * event loop for 100 ms delays no read.
  *
  * A module makes the loader: its function is called in the thread, with `argument`, and resolves to
- * `{ loader, close }`. Have `collate` make few arrays of a batch: what `stack` made is handed over, and each
- * array of a list is copied.
+ * `{ loader, close }`. Let `collate` make few arrays per batch: the result of `stack` is transferred, while
+ * each array of a list is copied.
  * @typeParam C The data of a batch.
  */
 export class ThreadLoader<C = unknown> implements AsyncDisposable {
@@ -51,7 +51,7 @@ export class ThreadLoader<C = unknown> implements AsyncDisposable {
   #state: LoaderState | undefined;
   #batchesPerEpoch: number | undefined;
   #waiting: Waiting | undefined;
-  /** Where the training stands after the last batch, once the thread has said that it was the last. */
+  /** The state after the last batch, once the thread has reported that it was the last. */
   #stateAtEnd: LoaderState | undefined;
   #failure: { readonly error: unknown } | undefined;
   #closed: Promise<void> | undefined;
@@ -68,7 +68,7 @@ export class ThreadLoader<C = unknown> implements AsyncDisposable {
     };
     this.#worker = new Worker(LOADER_THREAD, {
       workerData,
-      // Native threads open files that drivers close. Node would warn of each, because it has not opened it.
+      // Native threads open files that drivers close. Node would warn about each, because it did not open it.
       trackUnmanagedFds: false,
       ...(execArgv !== undefined && { execArgv: [...execArgv] }),
     });
@@ -92,10 +92,10 @@ export class ThreadLoader<C = unknown> implements AsyncDisposable {
   #onFailure: (error: unknown) => void = () => undefined;
 
   /**
-   * Starts the thread, and resolves when its loader is made.
+   * Starts the thread, and resolves once its loader is made.
    * @param make The function that makes the loader, by its module.
-   * @throws What the function throws; `TIERED_WORKER_FAILED` if the thread ends before that;
-   * `TIERED_CONFIG_INVALID` for options that cannot work. An abort before that ends the thread.
+   * @throws The error of the function; `TIERED_WORKER_FAILED` if the thread ends before the loader is made;
+   * `TIERED_CONFIG_INVALID` for invalid options. An abort before that ends the thread.
    */
   static async open<C = unknown>(
     make: ModuleFunction,
@@ -111,18 +111,18 @@ export class ThreadLoader<C = unknown> implements AsyncDisposable {
     return loader;
   }
 
-  /** As `DataLoader.batchesPerEpoch`. */
+  /** Like `DataLoader.batchesPerEpoch`. */
   get batchesPerEpoch(): number {
     return this.#batchesPerEpoch ?? 0;
   }
 
-  /** As `DataLoader.stateDict`: where the training stands that takes the batches. */
+  /** Like `DataLoader.stateDict`: the position of the training that takes the batches. */
   stateDict(): LoaderState {
     if (this.#state === undefined) throw closedError();
     return this.#state;
   }
 
-  /** As `DataLoader.figures`, until the loader is closed: a loop over the loader closes it. */
+  /** Like `DataLoader.figures`. Works until the loader is closed, which a loop over the loader does. */
   figures(): Promise<LoaderFigures> {
     const id = this.#nextFigures++;
     return new Promise((resolve, reject) => {
@@ -135,12 +135,12 @@ export class ThreadLoader<C = unknown> implements AsyncDisposable {
     });
   }
 
-  /** As `DataLoader.report`, until the loader is closed. */
+  /** Like `DataLoader.report`. Works until the loader is closed. */
   async report(): Promise<string> {
     return reportOf(await this.figures());
   }
 
-  /** Iterates over all batches that are left. Leaving the loop closes the loader. */
+  /** Iterates over all remaining batches. Leaving the loop closes the loader. */
   async *[Symbol.asyncIterator](): AsyncGenerator<ThreadBatch<C>, void, undefined> {
     try {
       for (let batch = await this.#next(); batch !== undefined; batch = await this.#next()) yield batch;
@@ -149,7 +149,7 @@ export class ThreadLoader<C = unknown> implements AsyncDisposable {
     }
   }
 
-  /** As `DataLoader.epoch`. */
+  /** Like `DataLoader.epoch`. */
   async *epoch(): AsyncGenerator<ThreadBatch<C>, void, undefined> {
     let batch = await this.#next();
     for (const epoch = batch?.epoch; batch !== undefined; batch = await this.#next(epoch)) yield batch;
@@ -169,11 +169,11 @@ export class ThreadLoader<C = unknown> implements AsyncDisposable {
   async #close(): Promise<void> {
     this.#fail(closedError());
     this.#ask({ type: 'close' });
-    // By itself: a thread with a tier in a directory must not be ended from outside.
+    // Let it exit by itself: a thread with a tier in a directory must not be terminated from outside.
     await this.#exited;
   }
 
-  /** One at a time. With an epoch: undefined also at its end. */
+  /** The next batch; one call at a time. With an epoch, also undefined at its end. */
   #next(epoch?: number): Promise<ThreadBatch<C> | undefined> {
     const isOver = () => epoch !== undefined && this.#state?.epoch !== epoch;
     const next = this.#turn.then(() => (isOver() ? undefined : this.#nextInTurn()));
@@ -198,7 +198,7 @@ export class ThreadLoader<C = unknown> implements AsyncDisposable {
     return given as ThreadBatch<C>;
   }
 
-  /** Batches on their way, and those that wait. */
+  /** Requests batches, counting those in transfer and those that wait. */
   #askForMore(): void {
     const batches = this.#ahead - this.#asked;
     if (batches <= 0 || this.#stateAtEnd !== undefined || this.#failure !== undefined) return;

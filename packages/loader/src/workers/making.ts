@@ -10,7 +10,7 @@ import { load } from './serve.js';
 import { WorkerPool } from './worker-pool.js';
 
 /**
- * Returns what makes batches: this thread, or others.
+ * Returns the maker of batches: this thread, or worker threads.
  * @throws TieredError `TIERED_CONFIG_INVALID` for a format that other threads cannot make.
  */
 export function makingOf(
@@ -37,7 +37,7 @@ export function makingOf(
 
 type AnyFunction = (...args: unknown[]) => unknown;
 
-/** A function that is called in this thread, also where it is to be loaded from a module first. */
+/** A function to call in this thread, even if it has to be loaded from a module first. */
 function here(given: unknown): AnyFunction | undefined {
   if (!isOfModule(given)) return given as AnyFunction | undefined;
   let loaded: AnyFunction | undefined;
@@ -49,7 +49,7 @@ function here(given: unknown): AnyFunction | undefined {
   };
 }
 
-/** A function as a worker is told of it: URLs cannot be sent. */
+/** A function in the form sent to workers: URLs cannot be sent. */
 function there(given: unknown): ThreadData['transform'] {
   return isOfModule(given) ? { module: String(given.module), export: given.export } : undefined;
 }

@@ -2,7 +2,7 @@ import { ERROR_CODES, isTieredError, TieredError, type ErrorCode } from '@tiered
 import type { BatchTask, MadeBatch } from '../batches/task.js';
 import type { ModuleFunction } from '../batches/functions.js';
 
-/** What a worker thread is told when it starts. */
+/** The start data of a worker thread. */
 export interface ThreadData {
   /** By part. */
   readonly formats: readonly {
@@ -14,14 +14,14 @@ export interface ThreadData {
   readonly collate?: ModuleFunction | undefined;
 }
 
-/** The numbers of a worker thread that all threads see. Each is 0 at first, and 1 once it is so. */
+/** Indexes of a worker thread's flags in shared memory. Each flag is 0 at first, and 1 once it is set. */
 export const SERVES = 0;
 export const IS_TO_END = 1;
 
 /**
- * The same, and what is so of this thread: whether it may be in the middle of a sample (`SERVES`), and
- * whether it is to end (`IS_TO_END`). Each side sets its own number, and then looks at the other one. So if a
- * thread is told to end just when it begins, at least one of the two sees the other.
+ * The same, with the flags of this thread: whether it may be in the middle of a sample (`SERVES`), and
+ * whether it is to end (`IS_TO_END`). Each side sets its own flag, and then reads the other one. So if a
+ * thread is told to end just when it begins, at least one side sees the other's flag.
  */
 export interface StartData extends ThreadData {
   readonly state: Int32Array;
@@ -30,21 +30,21 @@ export interface StartData extends ThreadData {
 /** Wakes a thread that is to end. */
 export type EndMessage = 'end';
 
-/** What a worker thread is asked. */
+/** A request to a worker thread. */
 export interface MakeMessage {
   readonly id: number;
   readonly task: BatchTask;
-  /** Blocks that are not needed any more. */
+  /** Blocks that are no longer needed. */
   readonly dropped: readonly number[];
 }
 
-/** What it answers. `ready` once its modules are loaded. */
+/** Answers of the thread. `ready` is sent once its modules are loaded. */
 export type ThreadMessage =
   | { readonly type: 'ready' }
   | { readonly type: 'made'; readonly id: number; readonly made: MadeBatch }
   | { readonly type: 'failed'; readonly id: number; readonly error: ErrorBody };
 
-/** An error on its way between threads. */
+/** An error in transfer between threads. */
 export interface ErrorBody {
   readonly code: string | undefined;
   readonly message: string;
@@ -52,7 +52,7 @@ export interface ErrorBody {
   readonly cause: unknown;
 }
 
-/** An error as it can be sent. Its cause is sent as it is if it can be, else as text. */
+/** Converts an error for sending. Its cause is sent unchanged if possible, else as text. */
 export function errorBody(error: unknown): ErrorBody {
   if (!isTieredError(error))
     return { code: undefined, message: String(error), key: undefined, cause: sendable(error) };

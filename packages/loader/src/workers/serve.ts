@@ -19,8 +19,8 @@ import { toSend } from './transfer.js';
 /**
  * Makes batches in a worker thread, for the loader that started it.
  *
- * A thread that is to end does so by itself between two samples, and not in the middle of one: many native
- * addons abort the process if their thread is stopped while they work.
+ * A thread that is to end exits by itself between two samples, not in the middle of one: many native addons
+ * abort the process if their thread is stopped while they work.
  */
 export async function serveBatches(port: MessagePort, data: StartData): Promise<void> {
   const endIfAsked = () => {

@@ -1,15 +1,15 @@
-/** What a thread made, as it is sent. */
+/** A thread's result, prepared for sending. */
 export interface ToSend {
   readonly data: unknown;
-  /** The memory that is handed over. */
+  /** The memory to transfer. */
   readonly transfer: readonly ArrayBuffer[];
 }
 
 /**
- * Prepares what a thread made to be sent. Whoever gets it has it alone: arrays are copied here, into memory
- * that is handed over. So what the other thread has to do does not depend on the bytes, and what a transform
- * or a format keeps stays where it is.
- * @param isOwn Whether nobody else has the memory of the arrays. Then it is handed over itself.
+ * Prepares a thread's result for sending. The receiver owns it alone: arrays are copied here, into memory
+ * that is transferred. So the receiver's work does not depend on the number of bytes, and memory that a
+ * transform or a format keeps stays in place.
+ * @param isOwn Whether the arrays are the only users of their memory. Then the memory itself is transferred.
  */
 export function toSend(value: unknown, isOwn: boolean): ToSend {
   const sending = new Sending(isOwn);
@@ -19,7 +19,7 @@ export function toSend(value: unknown, isOwn: boolean): ToSend {
 class Sending {
   readonly transfer = new Set<ArrayBuffer>();
   readonly #isOwn: boolean;
-  /** What was prepared. What is there twice is sent once, as every message is. */
+  /** Prepared values. A value that occurs twice is sent once, as in every message. */
   readonly #prepared = new Map<object, unknown>();
 
   constructor(isOwn: boolean) {
@@ -44,7 +44,7 @@ class Sending {
   }
 
   #record(value: object): object {
-    // Without a prototype, or a sample of JSON that names `__proto__` would set it.
+    // Without a prototype, since a JSON sample with the key `__proto__` would set it.
     const record = this.#note(value, Object.create(null) as Record<string, unknown>);
     for (const [name, item] of Object.entries(value)) record[name] = this.prepared(item);
     return record;
@@ -70,7 +70,7 @@ class Sending {
     return own;
   }
 
-  /** Noted before what is within it, which may lead back to it. */
+  /** Notes a value before its contents, which may refer back to it. */
   #note<T>(value: object, prepared: T): T {
     this.#prepared.set(value, prepared);
     return prepared;
@@ -78,14 +78,14 @@ class Sending {
 }
 
 /**
- * Whether its properties are sent, which is so of instances of classes too. What Node sends in a way of its
- * own has none that it shows.
+ * Whether the properties of a value are sent, which includes instances of classes. Values that Node sends
+ * specially show no properties.
  */
 function isRecord(value: object): boolean {
   return Object.prototype.toString.call(value) === '[object Object]' && Object.keys(value).length > 0;
 }
 
-/** A copy in memory of its own. `slice` of an array could be a view, as that of a Buffer is. */
+/** A copy in its own memory. `slice` may return a view, as it does for a Buffer. */
 function copyOf(view: ArrayBufferView): ArrayBufferView {
   const { buffer, byteOffset, byteLength } = view;
   const { buffer: own } = new Uint8Array(new Uint8Array(buffer, byteOffset, byteLength));

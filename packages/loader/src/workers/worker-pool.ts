@@ -20,20 +20,20 @@ import {
 export interface WorkerPoolOptions {
   readonly workers: number;
   readonly data: ThreadData;
-  /** Workers that are replaced when they end, over all; the next one that ends is an error. */
+  /** Total number of workers that are replaced when they end; the next one that ends is an error. */
   readonly replacements: number;
-  /** Options of Node for the threads. Undefined: those of this process. */
+  /** Node options for the threads. Undefined: those of this process. */
   readonly execArgv: readonly string[] | undefined;
   readonly clock: Clock;
 }
 
 /**
- * A worker has so long to end by itself, after the sample that it is at. Then it is stopped: functions of the
- * user's may never end. A second is several times what decoding a large image takes.
+ * Time for a worker to exit by itself after its current sample. Then it is stopped, since user functions may
+ * never end. A second is several times the decoding of a large image.
  */
 const GRACE_MS = 1000;
 
-/** A task that a worker has. */
+/** A task given to a worker. */
 interface Given {
   readonly task: BatchTask;
   readonly resolve: (made: MadeBatch) => void;
@@ -43,15 +43,15 @@ interface Given {
 /**
  * Worker threads that make batches. Each task is given to the worker with the fewest.
  *
- * A worker that ends, whatever the reason, fails what it was given, or is replaced by another that is given
- * the same: batches depend on nothing but their task. So no call waits forever for a worker that is gone.
+ * When a worker ends for any reason, its tasks fail, or another worker replaces it and gets the same tasks:
+ * batches depend only on their task. So no call waits forever for a worker that is gone.
  */
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
   readonly #threads = new Set<Thread>();
   #replacements: number;
   #nextId = 0;
-  /** Why a worker is gone for good. */
+  /** The error of a worker that is gone for good. */
   #failure: TieredError | undefined;
   #closed: Promise<void> | undefined;
 
@@ -70,14 +70,13 @@ export class WorkerPool {
     });
   }
 
-  /** The block is not needed any more. */
+  /** Drops a block that is no longer needed. */
   drop(block: number): void {
     for (const thread of this.#threads) thread.dropped.push(block);
   }
 
   /**
-   * Ends the workers, each after the sample that it is at, or after `GRACE_MS`. Tasks that are under way
-   * fail. Idempotent.
+   * Ends the workers, each after its current sample or after `GRACE_MS`. Tasks in progress fail. Idempotent.
    */
   close(): Promise<void> {
     this.#closed ??= Promise.all([...this.#threads].map((thread) => thread.end())).then(() => undefined);
@@ -114,10 +113,10 @@ export class WorkerPool {
   }
 }
 
-/** One worker thread, and what it was given. */
+/** One worker thread, and its tasks. */
 class Thread {
   readonly tasks = new Map<number, Given>();
-  /** Blocks that it is to be told of with its next task. */
+  /** Dropped blocks, to be sent with its next task. */
   dropped: number[] = [];
   /** Whether its modules could be loaded. */
   isReady = false;
@@ -126,7 +125,7 @@ class Thread {
   readonly #state = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
   readonly #clock: Clock;
   #error: unknown;
-  /** Whether somebody waits for its end. */
+  /** Whether its end is waited for. */
   #isEnding = false;
 
   constructor({ data, execArgv, clock }: WorkerPoolOptions, onEnd: (error: unknown) => void) {
@@ -136,7 +135,7 @@ class Thread {
       workerData,
       ...(execArgv !== undefined && { execArgv: [...execArgv] }),
     });
-    // A loader that nobody closed must not keep the process alive by its threads alone.
+    // An unclosed loader must not keep the process alive by its threads alone.
     this.#worker.unref();
     this.#worker.on('message', (message: ThreadMessage) => this.#received(message));
     this.#worker.on('messageerror', (error) => this.#failed(error));
@@ -151,7 +150,7 @@ class Thread {
 
   give(id: number, given: Given): void {
     this.tasks.set(id, given);
-    // As long as it has work to do, the process waits for it.
+    // The process waits for it while it has work.
     this.#worker.ref();
     const message: MakeMessage = { id, task: given.task, dropped: this.dropped };
     this.dropped = [];
@@ -161,7 +160,7 @@ class Thread {
   async end(): Promise<void> {
     this.#isEnding = true;
     Atomics.store(this.#state, IS_TO_END, 1);
-    // Its messages may be late: an event loop that stood still has not seen that it is ready.
+    // Its messages may be late: a blocked event loop has not seen that it is ready.
     if (Atomics.load(this.#state, SERVES) !== 0) await this.#endByItself();
     await this.#worker.terminate();
   }
@@ -189,7 +188,8 @@ class Thread {
     const given = this.tasks.get(message.id);
     invariant(given !== undefined, 'a worker answered what it was not asked');
     this.tasks.delete(message.id);
-    // Answers may still come while it ends. The process waits for its end, or what follows would never run.
+    // Answers may still come while it ends. The process must wait for its end, or the code after it would
+    // never run.
     if (this.tasks.size === 0 && !this.#isEnding) this.#worker.unref();
     if (message.type === 'failed') given.reject(errorFrom(message.error));
     else given.resolve(withErrors(message.made));
@@ -198,7 +198,7 @@ class Thread {
 
 function withErrors(made: MadeBatch): MadeBatch {
   const damage = made.damage.map(({ index, error }) => ({ index, error: errorFrom(error as ErrorBody) }));
-  // What a message brings is nobody else's.
+  // The data of a message has no other owner.
   return { ...made, isOwn: true, damage };
 }
 
@@ -211,7 +211,7 @@ function workerFailed(cause: unknown, isReady: boolean): TieredError {
 }
 
 function adviceFor(cause: unknown): string {
-  // Hooks that load TypeScript are those of the main thread alone, as tsx registers them on Node 20.
+  // Hooks that load TypeScript may exist only in the main thread, as tsx registers them on Node 20.
   return (cause as NodeJS.ErrnoException).code === 'ERR_UNKNOWN_FILE_EXTENSION'
     ? 'Threads load JavaScript: compile the module, or give the options of Node that have them load it (workerExecArgv).'
     : 'Check the modules of transform and collate.';

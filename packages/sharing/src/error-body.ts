@@ -1,18 +1,18 @@
 import { ERROR_CODES, isTieredError, TieredError, type ErrorCode } from '@tiered/core';
 
-/** What another thread or process is told of an error. The cause may be anything, so it is not sent. */
+/** An error as it is sent to another thread or process. The cause may be anything, so it is not sent. */
 export interface ErrorBody {
   readonly code: string;
   readonly message: string;
   readonly retryable: boolean;
-  /** The object that it concerns, if any. */
+  /** The object concerned, if any. */
   readonly key?: string | undefined;
 }
 
-/** Longer messages are cut and longer keys are left out, so that every error fits into a body. */
+/** Longer messages are cut and longer keys omitted, so that every error fits into a body. */
 const MAX_CHARACTERS = 4096;
 
-/** Makes what is sent of an error. What is not a `TieredError` becomes `TIERED_IO`. */
+/** Converts an error for sending. An error that is no `TieredError` becomes `TIERED_IO`. */
 export function errorBody(error: unknown): ErrorBody {
   const { code, message, retryable, key } = isTieredError(error)
     ? error
@@ -26,7 +26,7 @@ export function errorBody(error: unknown): ErrorBody {
   return key !== undefined && key.length <= MAX_CHARACTERS && key.isWellFormed() ? { ...told, key } : told;
 }
 
-/** Makes an error of what was received. A code that this version does not know becomes `TIERED_IO`. */
+/** Restores an error that was received. A code that this version does not know becomes `TIERED_IO`. */
 export function errorFrom({ code, message, retryable, key }: ErrorBody): TieredError {
   const known = Object.hasOwn(ERROR_CODES, code);
   return new TieredError(known ? (code as ErrorCode) : 'TIERED_IO', known ? message : `${code}: ${message}`, {

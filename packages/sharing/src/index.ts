@@ -1,4 +1,4 @@
-/** Brings samples to threads and to other processes. @module */
+/** Shares samples with threads and other processes. @module */
 export { PrefetchClient, type PrefetchClientOptions } from './client/client.js';
 export {
   servePrefetcher,

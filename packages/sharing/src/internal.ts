@@ -1,5 +1,3 @@
-/**
- * What the packages of this repository share and users must not build on: it may change with any release.
- */
+/** Internals that this repository's packages share. Not for users: they may change with any release. */
 export { assertTrusted } from './client/socket-trust.js';
 export { listenPrivately } from './server/socket-path.js';

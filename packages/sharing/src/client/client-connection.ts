@@ -20,12 +20,12 @@ import { assertSocketPath } from '../server/socket-path.js';
 import { assertTrusted, type Trust } from './socket-trust.js';
 
 /**
- * Received bytes arrive here before they are copied to their place. It holds as much as one system call
- * gives.
+ * Bytes of the receive buffer, from which received bytes are copied to their place. It holds the result of
+ * one system call.
  */
 const RECEIVE_BYTES = 256 * 1024;
 
-/** System calls that are made before there is a connection. */
+/** System calls made before there is a connection. */
 const CONNECTING: ReadonlySet<string> = new Set(['lstat', 'readlink', 'connect']);
 
 const LAST_ID = 2 ** 32 - 1;
@@ -33,7 +33,7 @@ const LAST_ID = 2 ** 32 - 1;
 type ServerFrame = Frame<typeof SERVER_FRAMES>;
 type Greeting = Extract<ServerFrame, { type: 'hello' }>['body'];
 
-/** Takes the parts of an answer as they come. Throws if they cannot be part of it. */
+/** Takes the parts of an answer as they come. Throws if a part does not belong to the answer. */
 export interface Answer {
   sample(head: SampleHead): void;
   data(bytes: Uint8Array): void;
@@ -41,7 +41,7 @@ export interface Answer {
   end(): void;
 }
 
-/** For a request whose answer is only its end. */
+/** The answer of a request that has only an end. */
 const NO_ANSWER: Answer = { sample: unexpected, data: unexpected, end: () => undefined };
 
 interface Pending {
@@ -50,17 +50,17 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-/** How a client connects. */
+/** Options of a client's connection. */
 export interface ConnectionOptions {
   readonly path: string;
   readonly trust: Trust;
-  /** Whether to share memory, if that is possible. */
+  /** Whether to share memory if possible. */
   readonly sharesMemory: boolean;
 }
 
 /**
- * One connection to a server. Requests are under way at the same time, each with its own answer. Those that
- * the server would find too many wait here.
+ * One connection to a server. Several requests may be in flight, each with its own answer. Requests beyond
+ * the server's limit wait here.
  */
 export class ClientConnection {
   readonly #socket: net.Socket;
@@ -74,7 +74,7 @@ export class ClientConnection {
   #memory: ClientMemory | undefined;
   #lastId = 0;
   #isGreeted = false;
-  /** Why the connection has ended. */
+  /** The reason why the connection has ended. */
   #ended: { readonly reason: unknown } | undefined;
 
   private constructor(path: string) {
@@ -92,7 +92,7 @@ export class ClientConnection {
 
   /**
    * Connects to a socket of trusted users, exchanges greetings, and shares memory if possible. An abort
-   * rejects with `signal.reason`, and leaves nothing behind.
+   * rejects with `signal.reason`, and cleans up.
    */
   static async open(
     { path, trust, sharesMemory }: ConnectionOptions,
@@ -113,7 +113,7 @@ export class ClientConnection {
     }
   }
 
-  /** The memory that samples lie in. Undefined if they come through the socket. */
+  /** The shared memory of samples. Undefined if they come through the socket. */
   get memory(): ClientMemory | undefined {
     return this.#memory;
   }
@@ -124,11 +124,11 @@ export class ClientConnection {
   }
 
   /**
-   * Sends a request. Resolves when all of its answer was given to `answer`. An abort is passed on to the
-   * server, and does not end the wait: the answer ends soon, and what was on its way is given to `answer`
-   * too.
-   * @param frame Makes the request, for the id that it is given.
-   * @throws What the server answers, or what ended the connection.
+   * Sends a request. Resolves once its whole answer was passed to `answer`. An abort is forwarded to the
+   * server, and does not end the wait: the answer ends soon, and parts already in transfer are passed to
+   * `answer` too.
+   * @param frame Makes the request with the given id.
+   * @throws The server's error, or the error that ended the connection.
    */
   request(frame: (id: number) => Buffer, answer: Answer, signal: AbortSignal | undefined): Promise<void> {
     return this.#requests(async () => {
@@ -148,13 +148,13 @@ export class ClientConnection {
         });
       } finally {
         stopListening();
-        // A client that waits for nothing keeps no process alive.
+        // A client without pending requests does not keep the process alive.
         if (this.#pending.size === 0) this.#socket.unref();
       }
     });
   }
 
-  /** Rejects all requests, those that wait and later ones, with `reason`. Only the first reason counts. */
+  /** Rejects all pending and later requests with `reason`. Only the first reason counts. */
   end(reason: unknown): void {
     if (this.#ended !== undefined) return;
     this.#ended = { reason };
@@ -164,7 +164,7 @@ export class ClientConnection {
     this.#socket.destroy();
   }
 
-  /** As `end`. Resolves when the socket is closed. */
+  /** Like `end`. Resolves when the socket is closed. */
   close(reason: unknown): Promise<void> {
     this.end(reason);
     return this.#closed;
@@ -266,9 +266,7 @@ function lost(): TieredError {
   );
 }
 
-/**
- * Makes an error of a socket's. Connecting again may succeed. A call on a connection that broke never will.
- */
+/** Converts a socket's error. Reconnecting may succeed. A call on a broken connection never will. */
 function fromSystem(cause: Error, path: string): TieredError {
   const errno = (cause as NodeJS.ErrnoException).code ?? '';
   const code: ErrorCode =

@@ -10,7 +10,7 @@ export interface MemoryOffer {
 }
 
 /**
- * Memory that a server shares with this client alone. Samples lie in it, and the server is told when they are
+ * Memory that a server shares only with this client. It holds samples, and the server is told when they are
  * released.
  */
 export class ClientMemory {
@@ -25,8 +25,8 @@ export class ClientMemory {
 
   /**
    * Receives the memory that a server offers, over a connection that is closed afterwards. Undefined if that
-   * fails, for whatever reason. Samples come through the socket then.
-   * @param ask Asks the server to send it, and resolves when it has.
+   * fails for any reason; samples then come through the socket.
+   * @param ask Asks the server to send the memory, and resolves once it has.
    */
   static async receive(
     path: string,
@@ -47,8 +47,8 @@ export class ClientMemory {
 
   /**
    * Returns the bytes of a sample.
-   * @throws TieredError `TIERED_DATA_CORRUPT` if they would lie outside the memory; `TIERED_VIEW_TRANSFERRED`
-   * if somebody who was lent a sample has transferred the memory.
+   * @throws TieredError `TIERED_DATA_CORRUPT` if they would be outside the memory; `TIERED_VIEW_TRANSFERRED`
+   * if a user of a sample has transferred the memory.
    */
   bytesOf({ size, offset = -1 }: SampleHead): Uint8Array {
     const { buffer } = this.#memory;
@@ -59,14 +59,14 @@ export class ClientMemory {
     return new Uint8Array(buffer, offset, size);
   }
 
-  /** Notes that a piece is no longer in use. The server is told with the next take. */
+  /** Records that a piece is no longer in use. The server is told with the next take. */
   release(piece: number): void {
     this.#released.push(piece);
   }
 
   /**
-   * Returns what is to be sent to the server, once. There is a frame for each run of consecutive numbers, so
-   * that one is enough for a batch.
+   * Returns the frames that tell the server of releases, each once. There is one frame for each run of
+   * consecutive numbers, so one is enough for a batch.
    */
   releases(): Buffer[] {
     const pieces = this.#released.splice(0).sort((a, b) => a - b);
@@ -81,8 +81,8 @@ export class ClientMemory {
   }
 
   /**
-   * Gives the pages back to the system at once. Otherwise this would wait until the garbage collector finds
-   * that nobody has a view on them.
+   * Returns the pages to the system at once. Otherwise they would stay until the garbage collector finds that
+   * no view uses them.
    */
   close(): void {
     this.#memory.empty();

@@ -12,40 +12,37 @@ export interface PrefetchClientOptions extends OperationOptions {
   /** The path of the server's socket. */
   readonly path: string;
   /**
-   * Users, by their number, whose sockets are trusted beside those of this user and of root. Trust matters
-   * because a server gives the samples that a training learns from. `'any'` trusts whatever is there. It is
-   * for places that nobody else can reach although anybody may write to them, such as a volume of a pod.
-   * Default: none.
+   * User ids whose sockets are trusted, besides this user's and root's. Trust matters because a server
+   * supplies the samples that a training learns from. `'any'` trusts any socket. It is for places that are
+   * writable by all but out of reach of other users, such as a volume of a pod. Default: none.
    */
   readonly trust?: readonly number[] | 'any' | undefined;
   /**
-   * The most bytes of a sample. A larger one ends the connection (`TIERED_TOO_LARGE`) before memory is taken
-   * for it. Default: 4 GiB, the most that every supported Node holds in one piece.
+   * The most bytes of a sample. A larger one ends the connection (`TIERED_TOO_LARGE`) before memory is
+   * allocated for it. Default: 4 GiB, the largest buffer that every supported Node can hold.
    */
   readonly maxSampleBytes?: ByteSize | undefined;
   /**
-   * Whether samples may lie in memory that the server shares with this client alone. Their bytes do not go
-   * through the socket then. Otherwise each sample has memory of its own. Default: true.
+   * Whether samples may be in memory that the server shares only with this client. Their bytes then bypass
+   * the socket. Otherwise each sample has its own memory. Default: true.
    */
   readonly sharesMemory?: boolean | undefined;
 }
 
 /**
- * Takes samples from a prefetcher in another process of the same user, which shares it by `servePrefetcher`.
- * Each sample goes to one client, so k processes that iterate share one sequence.
+ * Takes samples from a prefetcher in another process of the same user, which shares it with
+ * `servePrefetcher`. Each sample goes to one client, so k processes that iterate share one sequence.
  *
  * It is a `SampleReader`, with these particulars:
- * - Where `@tiered/native` is available to both sides, samples lie in memory that the server shares with this
- *   client alone (`transport`). After its release a sample's memory serves other samples, so copy what you
- *   need for longer.
+ * - If `@tiered/native` is available to both sides, samples are in memory that the server shares only with
+ * this client (`transport`). A released sample's memory is reused, so copy data you need for longer.
  * - A sample for which there is no room there comes through the socket, and so do all samples if memory
- *   cannot be shared. Such a sample has memory of its own, which the garbage collector frees after `release`.
- * - Takes are answered in the order of the calls, and give at most as many samples as the server allows
- *   (`maxSamples`).
- * - A `take` that is aborted rejects at once. Samples that the server had already taken for it still come,
- *   and the next `take` gets them.
- * - When the server is gone, calls reject with `TIERED_UNAVAILABLE`. What was received stays valid.
- * - A call that waits keeps the process running. An open client alone does not.
+ * cannot be shared. Such a sample has its own memory, which the garbage collector frees after `release`.
+ * - Takes are answered in the order of the calls, and return at most the server's `maxSamples`.
+ * - An aborted `take` rejects at once. Samples that the server had already taken for it still come, and the
+ * next `take` gets them.
+ * - When the server is gone, calls reject with `TIERED_UNAVAILABLE`. Received samples stay valid.
+ * - A pending call keeps the process running. An open client alone does not.
  *
  * Cost: a call is a round trip between processes. In shared memory, bytes are copied once, by the server.
  * Through the socket they are copied three times: into it, out of it, and to their place.
@@ -54,9 +51,9 @@ export class PrefetchClient implements SampleReader {
   readonly #connection: ClientConnection;
   readonly #maxSampleBytes: number;
   readonly #takes = pLimit(1);
-  /** Samples that were received and not given out yet. They are of one answer, and so of one epoch. */
+  /** Samples that were received and not returned yet. They are of one answer, and so of one epoch. */
   readonly #received: Sample[] = [];
-  /** These, and the samples that were given out and not released. */
+  /** These samples, and the returned samples that are not released. */
   readonly #held = new Set<Sample>();
   #closed = false;
 
@@ -69,7 +66,7 @@ export class PrefetchClient implements SampleReader {
    * Connects to a server. An abort rejects with `signal.reason`, and has no effect once the client is
    * connected.
    * @throws TieredError
-   * - `TIERED_UNAVAILABLE` (retryable) if nobody listens, or if the server takes no more clients;
+   * - `TIERED_UNAVAILABLE` (retryable) if no server listens, or if the server takes no more clients;
    * - `TIERED_PERMISSION` if the socket, or a link or directory on the way to it, belongs to another user, or
    *   if others may write to such a directory, unless it is sticky, as /tmp is;
    * - `TIERED_VERSION_MISMATCH` if the server speaks another version of the protocol.
@@ -81,9 +78,8 @@ export class PrefetchClient implements SampleReader {
   }
 
   /**
-   * How samples come: in memory that is shared with the server, or through the socket. It is the socket if
-   * one side has no `@tiered/native` or does not want to share, or if the system cannot hand memory over.
-   * Never changes.
+   * The transport of samples: memory shared with the server, or the socket. It is the socket if one side has
+   * no `@tiered/native` or does not share memory, or if the system cannot pass memory on. Never changes.
    */
   get transport(): 'memory' | 'socket' {
     return this.#connection.memory === undefined ? 'socket' : 'memory';
@@ -98,8 +94,7 @@ export class PrefetchClient implements SampleReader {
       const turn = this.#takes(async () => {
         await this.#receive(most, signal);
         if (this.#closed) throw closedError();
-        // The signal is looked at in the same step, so samples that an aborted take leaves behind stay for
-        // the next one.
+        // The signal is checked in the same step, so samples left by an aborted take stay for the next one.
         if (signal?.aborted !== true) resolve(this.#received.splice(0, most));
       });
       void turn.catch(reject).finally(stopListening);
@@ -144,7 +139,7 @@ export class PrefetchClient implements SampleReader {
   }
 
   /**
-   * Asks the server, unless an earlier take has left samples. At the end of the sequence nothing is received.
+   * Asks the server, unless an earlier take has left samples. Receives no samples at the end of the sequence.
    */
   async #receive(most: number, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();

@@ -5,7 +5,7 @@ import type { Answer } from './client-connection.js';
 import type { ClientMemory } from './client-memory.js';
 import { malformed, type SampleHead } from '../wire/protocol.js';
 
-/** A sample that has come, into memory of its own or into shared memory. */
+/** A received sample, in its own memory or in shared memory. */
 class ReceivedSample implements Sample {
   readonly key: string;
   readonly epoch: number;
@@ -14,7 +14,7 @@ class ReceivedSample implements Sample {
   #data: Uint8Array | undefined;
   #onRelease: (() => void) | undefined;
 
-  /** @param onRelease Called once, when nobody may look at the bytes any more. */
+  /** @param onRelease Called once, when the bytes may no longer be used. */
   constructor(
     { key, epoch, position }: SampleHead,
     data: Uint8Array,
@@ -52,11 +52,11 @@ class ReceivedSample implements Sample {
   }
 }
 
-/** What an answer to a `take` may hold. */
+/** The limits of an answer to a `take`. */
 interface SampleLimits {
-  /** The samples that were asked for. */
+  /** The number of requested samples. */
   readonly most: number;
-  /** Bytes of one sample. */
+  /** The most bytes of one sample. */
   readonly maxSampleBytes: number;
 }
 
@@ -71,9 +71,9 @@ export class SampleAssembly implements Answer {
   #filled = 0;
 
   /**
-   * @param memory Where samples may lie.
+   * @param memory The shared memory that may hold samples.
    * @param held Holds each sample until it is released.
-   * @param receive Is given each sample when it is complete.
+   * @param receive Called with each complete sample.
    */
   constructor(
     limits: SampleLimits,
@@ -135,7 +135,7 @@ function aboveLimit({ key, size }: SampleHead, most: number): TieredError {
   );
 }
 
-/** The answer to a `read`. Its bytes are copied to the target as long as the reader wants them. */
+/** The answer to a `read`. Its bytes are copied to the target until the reader aborts. */
 export class ReadAssembly implements Answer {
   readonly #target: Uint8Array;
   readonly #signal: AbortSignal | undefined;
@@ -146,7 +146,7 @@ export class ReadAssembly implements Answer {
     this.#signal = signal;
   }
 
-  /** Bytes that came. */
+  /** The number of received bytes. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -158,7 +158,7 @@ export class ReadAssembly implements Answer {
   data(part: Uint8Array): void {
     if (this.#bytes + part.byteLength > this.#target.byteLength)
       throw malformed('a read gave more bytes than it was asked for');
-    // An aborted read has settled, and its target is the reader's again.
+    // An aborted read has settled, and its target belongs to the reader again.
     if (this.#signal?.aborted !== true) this.#target.set(part, this.#bytes);
     this.#bytes += part.byteLength;
   }

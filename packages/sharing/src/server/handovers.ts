@@ -3,27 +3,27 @@ import { randomUUID } from 'node:crypto';
 import type net from 'node:net';
 
 /**
- * How many turns of the event loop a second connection is waited for. A client connects and attaches before
- * it asks, so the event loop has it all after two or three turns.
+ * Turns of the event loop to wait for a second connection. A client connects and attaches before it asks, so
+ * the event loop has it all after two or three turns.
  */
 const TURNS = 20;
 
 /**
- * Brings together the two connections of each client that is to share memory. By the first one it takes
- * samples. The second one is made by its native part to receive a descriptor, which Node's sockets cannot do.
- * It says a token that the first one was told.
+ * Matches the two connections of each client that shares memory. The client takes samples over the first one.
+ * Its native part makes the second one to receive a descriptor, which Node's sockets cannot do. The second
+ * connection sends a token that the first one received.
  */
 export class Handovers {
   /** The memory that a client is offered, in bytes. */
   readonly bytes: number;
-  /** By each token that was told and not used yet: the second connection, if it has come. */
+  /** By each issued and unused token: the second connection, if it has come. */
   readonly #attached = new Map<string, net.Socket | undefined>();
 
   constructor(bytes: number) {
     this.bytes = bytes;
   }
 
-  /** Makes a token for one client. Nobody else can guess it. */
+  /** Makes an unguessable token for one client. */
   offer(): string {
     const token = randomUUID();
     this.#attached.set(token, undefined);
@@ -31,7 +31,7 @@ export class Handovers {
   }
 
   /**
-   * Takes a connection that says a token. Closes it if the token is unknown or has a connection already: its
+   * Takes a connection that sends a token. Closes it if the token is unknown or already has a connection: its
    * client is gone, or it is a stranger.
    */
   attach(token: string, socket: net.Socket): void {
@@ -41,8 +41,9 @@ export class Handovers {
   }
 
   /**
-   * Hands out a client's second connection. Can be called once for each token.
-   * @returns The descriptor, and what closes the connection. The connection must not be used otherwise.
+   * Returns a client's second connection. Can be called once for each token.
+   * @returns The descriptor, and a function that closes the connection. The connection must not be used
+   * otherwise.
    * @throws TieredError `TIERED_UNAVAILABLE` if the connection does not come.
    */
   async taken(token: string): Promise<{ readonly descriptor: number; readonly close: () => void }> {
@@ -55,7 +56,7 @@ export class Handovers {
     return { descriptor, close: () => void socket.destroy() };
   }
 
-  /** Tells that the client of this token is gone. */
+  /** Drops the token of a client that is gone. */
   withdraw(token: string): void {
     this.#attached.get(token)?.destroy();
     this.#attached.delete(token);
@@ -63,8 +64,8 @@ export class Handovers {
 }
 
 /**
- * Returns the descriptor of a socket. Node does not document it, but has always had it where sockets have
- * paths. Undefined if it is not there.
+ * Returns the descriptor of a socket. Node does not document it, but has always had it on systems where
+ * sockets have paths. Undefined if it is missing.
  */
 function descriptorOf(socket: net.Socket): number | undefined {
   const { _handle: handle } = socket as unknown as { readonly _handle?: { readonly fd?: unknown } | null };

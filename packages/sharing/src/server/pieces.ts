@@ -2,15 +2,13 @@ import { TieredError, type OperationOptions } from '@tiered/core';
 import type { SampleReader, SampleSource } from '@tiered/prefetch';
 import { MAX_PAYLOAD_BYTES } from '../wire/protocol.js';
 
-/**
- * Bytes of the server's memory that a read for a client takes. A longer read is made in pieces of this size.
- */
+/** Bytes of server memory for a client's read. A longer read is made in pieces of this size. */
 const PIECE_BYTES = MAX_PAYLOAD_BYTES;
 
-/** How often the first piece is read if the object is replaced meanwhile. */
+/** Tries to read the first piece if the object is replaced meanwhile. */
 const TRIES = 3;
 
-/** Reads by name. May also tell whether an object is still the same. */
+/** Reads by name. May also report whether an object is still the same. */
 export type PieceReader = Pick<SampleReader, 'readInto'> & Partial<Pick<SampleSource, 'stat'>>;
 
 /** A part of an object. */
@@ -22,8 +20,8 @@ interface Part {
 
 /**
  * Reads a part of an object piece by piece, all pieces of one version. Each piece overwrites the one before.
- * @throws TieredError `TIERED_SOURCE_CHANGED` if the object was replaced after the first piece was given out,
- * or during each of three tries to read that piece. Whatever the reader throws.
+ * @throws TieredError `TIERED_SOURCE_CHANGED` if the object was replaced after the first piece was yielded,
+ * or during each of three tries to read that piece. Passes on the reader's errors.
  */
 export async function* piecesOf(
   reader: PieceReader,
@@ -44,8 +42,7 @@ export async function* piecesOf(
   for (let tries = 1; piece.byteLength === PIECE_BYTES; tries++) {
     const now = await versionNow();
     if (now === version) break;
-    // Nobody has been given anything yet, so it can begin again. What was known before may have been out of
-    // date.
+    // Nothing was yielded yet, so the read can restart. The known version may have been out of date.
     if (tries === TRIES) throw replaced(key);
     version = now;
     piece = await read(0);

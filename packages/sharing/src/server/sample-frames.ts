@@ -4,32 +4,32 @@ import { isListable, listFrames, type PlacedHead } from '../wire/sample-lists.js
 import type { ServerMemory } from './server-memory.js';
 
 /**
- * Small samples are written together, about this many bytes at a time. Then a system call costs little beside
- * the bytes.
+ * Small samples are written together, about this many bytes at a time, so that a system call costs little
+ * relative to the bytes.
  */
 const GROUP_BYTES = 256 * 1024;
 
-/** What is written together. */
+/** Frames that are written together. */
 interface Group {
   readonly frames: readonly Uint8Array[];
-  /** Samples whose bytes are among the frames. They may be released when the frames are written. */
+  /** Samples whose bytes are among the frames. They may be released once the frames are written. */
   readonly sent: readonly Sample[];
 }
 
-/** How a take is answered. */
+/** Options of the answer to a take. */
 interface Answering {
   /** The id of the request. */
   readonly id: number;
-  /** Where samples may be placed; undefined if all go through the socket. */
+  /** The memory for samples; undefined if all go through the socket. */
   readonly memory: ServerMemory | undefined;
   /** Whether the client understands lists. */
   readonly lists: boolean;
 }
 
 /**
- * Yields what is to be written for samples of one epoch, in order. Samples that are placed in shared memory
- * are released at once. A group ends only after a sample that goes through the socket, so a group without
- * such a sample is the last.
+ * Yields the frames to write for samples of one epoch, in order. Samples placed in shared memory are released
+ * at once. A group ends only after a sample that goes through the socket, so a group without such a sample is
+ * the last.
  */
 export function* groupsOf(
   samples: readonly Sample[],
@@ -68,7 +68,7 @@ function placedIn(memory: ServerMemory | undefined, sample: Sample): PlacedHead 
   return { key, epoch, position, size, offset: place.offset, piece: place.piece };
 }
 
-/** Makes header, body and bytes of a sample, in as many frames as it needs. */
+/** Makes the header, body and bytes of a sample, in as many frames as it needs. */
 function framesOf(id: number, sample: Sample): Uint8Array[] {
   const { key, epoch, position, data } = sample;
   const size = data.byteLength;

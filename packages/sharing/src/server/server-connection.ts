@@ -18,21 +18,21 @@ import {
 import { groupsOf } from './sample-frames.js';
 import { ServerMemory } from './server-memory.js';
 
-/** An empty write is done when everything before it is written. */
+/** An empty write, which completes once everything before it is written. */
 const NOTHING = new Uint8Array();
 
 /** The id of messages that concern the whole connection. */
 const NO_REQUEST = 0;
 
-/** What a client may ask for, at most. */
+/** The limits of a client. */
 interface ConnectionLimits {
-  /** Requests at the same time. */
+  /** The most concurrent requests. */
   readonly maxRequests: number;
-  /** Samples of one request. */
+  /** The most samples of one request. */
   readonly maxSamples: number;
 }
 
-/** What the server does for a connection. */
+/** The server's services for a connection. */
 export interface ConnectionHost {
   readonly reader: SampleReader & PieceReader;
   readonly limits: ConnectionLimits;
@@ -40,7 +40,7 @@ export interface ConnectionHost {
   readonly handovers: Handovers | undefined;
   /**
    * Called when the client has said hello.
-   * @throws What the client is refused with.
+   * @throws The error that refuses the client.
    */
   admit(): void;
   /** Called when the client broke the protocol or was refused. */
@@ -57,9 +57,9 @@ interface Running {
 }
 
 /**
- * One client of a server. Its takes are served one after the other, and each one only when the socket has
- * accepted the answer to the one before. So a client that does not read keeps at most the samples of one take
- * from others. Requests that it sends while it does not read its answers stay in the socket.
+ * One client of a server. Its takes are served one after the other, each one only once the socket has
+ * accepted the previous answer. So a client that does not read withholds at most the samples of one take from
+ * others. Requests that it sends without reading its answers stay in the socket.
  */
 export class ServerConnection {
   readonly #socket: net.Socket;
@@ -71,7 +71,7 @@ export class ServerConnection {
   readonly closed: Promise<void>;
   /** `attached` is the second connection of a client, over which it receives memory. */
   #role: 'unknown' | 'client' | 'attached' = 'unknown';
-  /** Names the second connection. */
+  /** Identifies the second connection. */
   #token: string | undefined;
   #memory: ServerMemory | undefined;
 
@@ -81,13 +81,13 @@ export class ServerConnection {
     this.closed = new Promise((resolve) => {
       socket.once('close', () => resolve(this.#abandon()));
     });
-    // A client that dies is no error of the server. All that matters is the 'close' that follows.
+    // A client that dies is no error of the server. Only the 'close' that follows matters.
     socket.on('error', () => undefined);
     socket.on('drain', () => socket.resume());
     socket.on('data', (chunk) => this.#receive(chunk));
   }
 
-  /** Tells the client why, if the socket takes that at once, and closes. */
+  /** Sends the client the reason, if the socket takes it at once, and closes. */
   close(reason: unknown): void {
     if (this.#socket.destroyed) return;
     this.#socket.write(encodeHead(SERVER_FRAMES.error, NO_REQUEST, errorBody(reason)));
@@ -181,7 +181,7 @@ export class ServerConnection {
     return [];
   }
 
-  /** @param answer Resolves to what is still to be written, together with the last frame. */
+  /** @param answer Resolves to the parts still to be written, together with the last frame. */
   #start(id: number, answer: (signal: AbortSignal) => Promise<readonly Uint8Array[]>): void {
     if (id === NO_REQUEST || this.#requests.has(id)) throw malformed(`the id ${id} is in use`);
     if (this.#requests.size >= this.#host.limits.maxRequests) throw malformed('too many requests under way');
@@ -203,7 +203,7 @@ export class ServerConnection {
     signal: AbortSignal,
   ): Promise<readonly Uint8Array[]> {
     signal.throwIfAborted();
-    // Waits until the answer to the take before is written.
+    // Wait until the answer to the previous take is written.
     if (this.#socket.writableLength > 0) await this.#send([NOTHING]);
     const samples = await this.#host.reader.take(most, { signal });
     const answering = { id, memory: memory ? this.#memory : undefined, lists };
@@ -229,7 +229,7 @@ export class ServerConnection {
   }
 
   /**
-   * Writes without copying. When it resolves, the system has everything, and the memory is its owner's again.
+   * Writes without copying. Once it resolves, the system has everything, and the memory may be reused.
    * @throws If the connection closes before that.
    */
   #send(parts: readonly Uint8Array[]): Promise<void> {

@@ -2,26 +2,26 @@ import { SharedMemory } from '@tiered/native';
 import { Arena, type Block } from '@tiered/prefetch/internal';
 import { malformed } from '../wire/protocol.js';
 
-/** Where in shared memory a sample lies. */
+/** The place of a sample in shared memory. */
 export interface SharedPiece {
   readonly offset: number;
-  /** The number by which the client gives it back. */
+  /** The number by which the client releases it. */
   readonly piece: number;
 }
 
 /**
- * Memory that a server shares with one client alone. Samples are copied into it, and the client reads them
- * where they lie. The server only writes to it, so nothing that a client does there affects anybody else.
+ * Memory that a server shares with a single client. Samples are copied into it, and the client reads them in
+ * place. The server only writes to it, so nothing that a client does there affects others.
  */
 export class ServerMemory {
   readonly #memory: SharedMemory;
   readonly #arena: Arena;
-  /** Pieces that the client has. */
+  /** Pieces that the client holds. */
   readonly #lent = new Map<number, Block>();
   #pieces = 0;
 
   /**
-   * Makes the memory and gives it to the client.
+   * Makes the memory and sends it to the client.
    * @param socket The descriptor of a connection of this client.
    * @throws NativeError for an error of the system.
    */
@@ -43,7 +43,7 @@ export class ServerMemory {
 
   /**
    * Takes back pieces with consecutive numbers.
-   * @throws TieredError `TIERED_DATA_CORRUPT` if the client does not have one of them.
+   * @throws TieredError `TIERED_DATA_CORRUPT` if the client does not hold one of them.
    */
   release(first: number, count: number): void {
     if (count > this.#lent.size) throw malformed(`it gives back ${count} pieces of memory`);
@@ -55,7 +55,7 @@ export class ServerMemory {
     }
   }
 
-  /** Ends placing. What the client has stays there for as long as the client keeps it mapped. */
+  /** Ends placing. The client's samples stay valid for as long as it keeps the memory mapped. */
   close(): void {
     this.#memory.detach();
   }

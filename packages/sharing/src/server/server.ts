@@ -10,57 +10,57 @@ import { listenPrivately } from './socket-path.js';
 /** Options of `servePrefetcher`. */
 export interface ServePrefetcherOptions extends OperationOptions {
   /**
-   * Where the socket is made. At most 98 bytes, which every system accepts. Clients connect to the same path.
+   * The path of the socket to make. At most 98 bytes, which every system accepts. Clients connect to the same
+   * path.
    */
   readonly path: string;
   /**
-   * The most clients at the same time, at least 1. Further ones are refused. Default: 64, far more than a
-   * machine has loaders.
+   * The most concurrent clients, at least 1. Further ones are refused. Default: 64, far more than the loaders
+   * of a machine.
    */
   readonly maxClients?: number | undefined;
   /**
-   * The most samples that one `take` of a client gets, at least 1. A client that stops reading keeps as many
-   * from the others. Default: 256, a large batch.
+   * The most samples that one `take` of a client gets, at least 1. A client that stops reading withholds this
+   * many from the others. Default: 256, a large batch.
    */
   readonly maxSamples?: number | undefined;
   /**
-   * The most calls of one client that are served at the same time, at least 1. Further ones wait in the
-   * client. Default: 16.
+   * The most calls of one client served at the same time, at least 1. Further ones wait in the client.
+   * Default: 16.
    */
   readonly concurrency?: number | undefined;
   /**
-   * Memory that is shared with each client, at most 1 GiB. Samples lie there until the client releases them,
-   * and do not go through the socket. Only samples for which there is no room do. The memory comes on top of
+   * Memory shared with each client, at most 1 GiB. Samples stay there until the client releases them, and
+   * bypass the socket. Only samples for which there is no room use the socket. The memory is in addition to
    * the prefetcher's budget, and is taken from the system as it is used. 0 for none. Default: 64 MiB, two
    * batches of 256 samples of 100 KB.
    */
   readonly clientMemory?: ByteSize | undefined;
 }
 
-/** What a `PrefetchServer` tells while it works. */
+/** Events of a `PrefetchServer`. */
 export interface PrefetchServerEvents {
-  /** A client was refused, or broke the protocol and was closed. Other clients notice nothing. */
+  /** A client was refused, or broke the protocol and was closed. Other clients are not affected. */
   clientFailed: (event: { readonly error: unknown }) => void;
 }
 
 /**
  * Lets clients in other processes take samples from `reader`: `PrefetchClient.connect({ path })`. They
- * connect to a UNIX domain socket that only this user can open (mode 0600). The reader stays the caller's.
- * Close it after the server.
+ * connect to a UNIX domain socket that only this user can open (mode 0600). The caller owns the reader, and
+ * closes it after the server.
  *
- * A client that dies, or breaks the protocol, is closed without effect on others: samples that were taken for
- * it and not sent yet are released, and its reads are aborted. A read of more than 16 MiB is made of several.
- * If the object is replaced meanwhile, it rejects with `TIERED_SOURCE_CHANGED` (retryable), provided that the
- * reader is a `Prefetcher` whose source tells versions. Does not run on Windows, where Node has no such
- * sockets.
+ * A client that dies, or breaks the protocol, is closed without effect on others: samples taken for it but
+ * not sent yet are released, and its reads are aborted. A read of more than 16 MiB is split. If the object is
+ * replaced meanwhile, it rejects with `TIERED_SOURCE_CHANGED` (retryable), provided that the reader is a
+ * `Prefetcher` whose source has versions. Does not run on Windows, where Node has no such sockets.
  *
- * Cost, beside samples: for each client up to 16 MiB for each read under way, and `clientMemory` where
+ * Cost, besides samples: for each client, up to 16 MiB for each read in flight, and `clientMemory` if
  * `@tiered/native` is available to both sides. Samples are copied into that memory once, instead of through
  * the socket.
  * @param options When `signal` aborts, the server is closed. If it aborts before the server listens, this
  * rejects with `signal.reason`.
- * @throws TieredError `TIERED_CONFIG_INVALID` for options that cannot work, such as a path that a running
- * server uses. A socket that a dead server left there is replaced.
+ * @throws TieredError `TIERED_CONFIG_INVALID` for invalid options, such as a path that a running server uses.
+ * A socket left there by a dead server is replaced.
  */
 export async function servePrefetcher(
   reader: SampleReader,
@@ -99,7 +99,7 @@ interface Limits {
   readonly maxClients: number;
   readonly maxSamples: number;
   readonly maxRequests: number;
-  /** Memory that is shared with each client. 0 for none. */
+  /** Memory shared with each client. 0 for none. */
   readonly memoryBytes: number;
 }
 
@@ -127,18 +127,18 @@ export class PrefetchServer extends SafeEmitter<PrefetchServerEvents> implements
     this.#listener = listener;
     this.#limits = limits;
     this.#handovers = limits.memoryBytes > 0 ? new Handovers(limits.memoryBytes) : undefined;
-    // A client that gets memory has a second connection for a moment. A client that is refused is told so, as
-    // long as there are not too many of those.
+    // A client that gets memory briefly has a second connection. A refused client is told so, unless there
+    // are too many of them.
     listener.maxConnections = 3 * limits.maxClients;
     listener.on('connection', (socket) => this.#connect(socket));
   }
 
-  /** Clients that are connected. */
+  /** The number of connected clients. */
   get clients(): number {
     return this.#clients;
   }
 
-  /** How many clients were refused or broke the protocol. There was an event `clientFailed` for each. */
+  /** The number of clients that were refused or broke the protocol. Each emitted a `clientFailed` event. */
   get failures(): number {
     return this.#failures;
   }
@@ -146,15 +146,15 @@ export class PrefetchServer extends SafeEmitter<PrefetchServerEvents> implements
   /** @internal */
   opened(removePath: () => Promise<void>, signal: AbortSignal | undefined): void {
     this.#removePath = removePath;
-    // Without a listener the system's error would end the process. It means that there are no descriptors
-    // left, and that one client less is served.
+    // Without a listener, the system's error would end the process. It means that no descriptors are left,
+    // and that one client fewer is served.
     this.#listener.on('error', (error) => this.#failed(error));
     this.#stopListening = onAbort(signal, () => void this.close());
   }
 
   /**
-   * Closes every client, whose calls reject with `TIERED_UNAVAILABLE`, releases what was taken for them, and
-   * removes the socket. Resolves when nothing is left of it. Idempotent.
+   * Closes every client, whose calls reject with `TIERED_UNAVAILABLE`, releases the samples taken for them,
+   * and removes the socket. Resolves once all of this is done. Idempotent.
    */
   close(): Promise<void> {
     this.#closed ??= this.#close();

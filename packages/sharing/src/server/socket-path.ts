@@ -6,18 +6,21 @@ import net from 'node:net';
 import path from 'node:path';
 
 /**
- * A directory beside a stale socket that is being replaced. The server that replaces it has its socket in
- * there.
+ * Suffix of the directory beside a stale socket that is being replaced. It holds the socket of the server
+ * that replaces it.
  */
 const LOCK = '.lock';
 
-/** A little less than the shortest address of a UNIX domain socket: 103 bytes in macOS; Linux has 4 more. */
+/**
+ * A little less than the shortest limit for a UNIX domain socket address: 103 bytes in macOS; Linux has 4
+ * more.
+ */
 const MAX_PATH_BYTES = 98;
 
-/** Name of a new socket in the private directory where it is made. */
+/** Name of a new socket in its private directory. */
 const NEW = 's';
 
-/** Refuses paths that no socket can have. The system would cut them, and use another name. */
+/** Rejects paths that no socket can have. The system would cut them, and use another name. */
 export function assertSocketPath(socketPath: string): void {
   const fits = typeof socketPath === 'string' && socketPath !== '' && !socketPath.includes('\0');
   if (fits && Buffer.byteLength(socketPath) <= MAX_PATH_BYTES) return;
@@ -26,12 +29,11 @@ export function assertSocketPath(socketPath: string): void {
 
 /**
  * Makes `server` listen on a path that only this user can open. The socket is made in a private directory
- * beside the path, and gets its mode 0600 there. It is then linked to the path, which fails if something is
- * there. A socket that nobody listens on any more, left behind by a process that was killed, is removed
- * first.
+ * beside the path, and gets its mode 0600 there. It is then linked to the path, which fails if the path
+ * exists. A stale socket, left behind by a killed process, is removed first.
  * @returns A function that removes the path, if it still leads to this socket.
- * @throws TieredError `TIERED_CONFIG_INVALID` if the path is that of a living server or of anything but a
- * socket, or if the directory does not take a socket.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if the path belongs to a live server or is no socket, or if the
+ * directory cannot hold a socket.
  */
 export async function listenPrivately(server: net.Server, socketPath: string): Promise<() => Promise<void>> {
   assertSocketPath(socketPath);
@@ -66,13 +68,13 @@ async function publish(made: string, socketPath: string): Promise<void> {
 }
 
 /**
- * Removes a socket that nobody listens on. Several servers may start at the same time, and one must not
- * remove what another has just put there. So only the one that has the lock removes anything.
+ * Removes a stale socket. Several servers may start at the same time, and one must not remove a socket that
+ * another has just made. So only the server that has the lock removes anything.
  */
 async function removeStale(made: string, socketPath: string): Promise<void> {
   const unlock = await locked(made, socketPath);
   try {
-    // Another server may have had the lock in between. A socket that is not stale belongs to it.
+    // Another server may have had the lock in between. A live socket belongs to it.
     const use = await useOf(socketPath);
     if (use === 'living') throw inUse(socketPath);
     if (use === 'stale') await fs.rm(socketPath, { force: true });
@@ -83,10 +85,10 @@ async function removeStale(made: string, socketPath: string): Promise<void> {
 
 /**
  * Takes the lock. The lock is a directory that holds its owner's socket, under a name that nothing else has.
- * It is made elsewhere and moved into its place, which the system does only if there is no directory, or an
- * empty one. So the lock is never there without its owner's socket. A dead owner's can be recognised and
- * removed. And whatever is removed by its name never belongs to another server.
- * @throws TieredError `TIERED_CONFIG_INVALID` if a living server has the lock.
+ * It is made elsewhere and moved into place, which the system does only if there is no directory there, or an
+ * empty one. So the lock never exists without its owner's socket. The lock of a dead owner can be recognised
+ * and removed. A removal by name never affects another server.
+ * @throws TieredError `TIERED_CONFIG_INVALID` if a live server has the lock.
  */
 async function locked(made: string, socketPath: string): Promise<() => Promise<void>> {
   const lock = socketPath + LOCK;
@@ -100,12 +102,12 @@ async function locked(made: string, socketPath: string): Promise<() => Promise<v
   }
   return async () => {
     await fs.rm(path.join(lock, name), { force: true });
-    // Another server may have the lock by now.
+    // This fails if another server has the lock by now.
     await fs.rmdir(lock).catch(() => undefined);
   };
 }
 
-/** Whether a living server has the lock. Removes what dead servers have in there. */
+/** Whether a live server has the lock. Removes the sockets of dead servers there. */
 async function isHeld(lock: string, own: string): Promise<boolean> {
   for (const name of await fs.readdir(lock).catch(noneIfGone)) {
     const entry = path.join(lock, name);
@@ -130,7 +132,7 @@ function noneIfGone(error: NodeJS.ErrnoException): string[] {
   throw error;
 }
 
-/** Moves a directory to a place where there is none, or an empty one. False if there is something. */
+/** Moves a directory to a place that has none, or an empty one. False if the place is taken. */
 async function movedInto(directory: string, place: string): Promise<boolean> {
   try {
     await fs.rename(directory, place);
@@ -142,7 +144,7 @@ async function movedInto(directory: string, place: string): Promise<boolean> {
   }
 }
 
-/** Gives a file a further name. False if something has that name. */
+/** Gives a file another name. False if the name is taken. */
 async function linked(file: string, name: string): Promise<boolean> {
   try {
     await fs.link(file, name);
@@ -154,8 +156,8 @@ async function linked(file: string, name: string): Promise<boolean> {
 }
 
 /**
- * Says what is at a path. A socket that nobody listens on is stale. Anything but a socket counts as living,
- * because it must not be removed.
+ * Inspects a path. A socket without a listener is stale. Anything but a socket counts as living, because it
+ * must not be removed.
  */
 async function useOf(socketPath: string): Promise<'none' | 'stale' | 'living'> {
   const stat = await fs.lstat(socketPath).catch(() => undefined);
@@ -168,7 +170,7 @@ async function useOf(socketPath: string): Promise<'none' | 'stale' | 'living'> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return 'none';
-    // Any other answer, such as that its queue is full, comes from a living server.
+    // Any other answer, such as a full queue, comes from a live server.
     return code === 'ECONNREFUSED' ? 'stale' : 'living';
   } finally {
     socket.destroy();

@@ -34,17 +34,17 @@ interface Pending {
 }
 
 /**
- * Reads samples in a worker thread from a prefetcher in another thread. Samples are views on the prefetcher's
- * memory, and every promise of `SampleReader` holds. A take gives at most 256 samples, and takes are answered
- * in the order of the calls. A client that holds 8192 samples gets `TIERED_LIMIT_REACHED` if it takes more.
- * If an abort comes when the answer is already on its way, the samples in it are released, and no consumer
- * gets them. The client ends with its thread, or by `close`.
+ * Reads samples in a worker thread from a prefetcher in another thread. Samples are views of the prefetcher's
+ * memory, and every guarantee of `SampleReader` holds. A take returns at most 256 samples, and takes are
+ * answered in the order of the calls. A client that holds 8192 samples gets `TIERED_LIMIT_REACHED` if it
+ * takes more. If an abort comes while the answer is in transfer, its samples are released, and no consumer
+ * gets them. The client ends with its thread, or with `close`.
  */
 export class ThreadPrefetchClient implements SampleReader {
   readonly #port: MessagePort;
   readonly #pending = new Map<number, Pending>();
   readonly #held = new Set<HeldSample>();
-  /** For reads into memory that the other thread cannot write to. */
+  /** Memory for reads whose target the other thread cannot write to. */
   readonly #memory = new ReusedMemory();
   #flags: Int32Array | undefined;
   #next = 0;
@@ -61,7 +61,7 @@ export class ThreadPrefetchClient implements SampleReader {
   async take(most: number, { signal }: OperationOptions = {}): Promise<readonly Sample[]> {
     assertCounts({ most });
     const answer = await this.#ask((id) => ({ kind: 'take', id, most }), signal);
-    // After a close the memory of these samples is the prefetcher's again.
+    // After a close, the memory of these samples belongs to the prefetcher again.
     if (this.#closed !== undefined) throw closedError();
     return 'samples' in answer ? answer.samples.map((lent) => this.#hold(lent)) : [];
   }
@@ -75,7 +75,7 @@ export class ThreadPrefetchClient implements SampleReader {
     });
   }
 
-  /** @param target Shared, as the other thread writes to it. */
+  /** @param target Shared memory, since the other thread writes to it. */
   async #readShared(
     key: string,
     target: Uint8Array,
@@ -115,7 +115,7 @@ export class ThreadPrefetchClient implements SampleReader {
     return new Promise<ThreadAnswer>((resolve, reject) => {
       const stopListening = onAbort(signal, (reason) => {
         this.#port.postMessage({ kind: 'cancel', id });
-        // The target is the caller's again only when the other side has let go of it.
+        // The caller gets the target back only once the other side no longer uses it.
         this.#pending.set(id, {
           resolve: (answer) => {
             if ('samples' in answer) for (const lent of answer.samples) this.#hold(lent).release();
@@ -137,7 +137,7 @@ export class ThreadPrefetchClient implements SampleReader {
   }
 
   #receive(message: ThreadHello | ThreadAnswer): void {
-    // A closed port still delivers messages that had arrived.
+    // A closed port still delivers messages that have arrived before.
     if (this.#closed !== undefined) return;
     if ('flags' in message) {
       this.#flags = message.flags;

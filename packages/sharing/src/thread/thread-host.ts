@@ -15,14 +15,14 @@ import {
 } from './thread-messages.js';
 
 /**
- * Makes a port for another thread. There `new ThreadPrefetchClient(port)` takes what the prefetcher has read
- * ahead. Nothing is copied: samples are views on the same shared memory.
+ * Makes a port for another thread. There, `new ThreadPrefetchClient(port)` takes samples that the prefetcher
+ * has read ahead. They are not copied: samples are views of the same shared memory.
  *
  * The client's thread marks a sample as released in shared memory (`Atomics`). The first release after the
  * prefetcher's thread last looked there also sends a message, the doorbell. When the thread ends or closes
- * its client, the samples that it holds are released. The port keeps no thread alive.
- * @param reader The prefetcher, or another reader whose samples lie in `SharedArrayBuffer`s.
- * @returns The port, to be transferred: `new Worker(file, { workerData: { port }, transferList: [port] })`.
+ * its client, its samples are released. The port keeps no thread alive.
+ * @param reader The prefetcher, or another reader whose samples are in `SharedArrayBuffer`s.
+ * @returns The port to transfer: `new Worker(file, { workerData: { port }, transferList: [port] })`.
  */
 export function threadPort(reader: Pick<SampleReader, 'take' | 'readInto'>): MessagePort {
   const { port1, port2 } = new MessageChannel();
@@ -37,7 +37,7 @@ class ThreadHost {
   readonly #flags = new Int32Array(new SharedArrayBuffer(4 * (SLOTS + 1)));
   readonly #lent = new Map<number, Sample>();
   readonly #free = Array.from({ length: SLOTS }, (_, i) => SLOTS - i);
-  /** One take at a time, so that slots which one take asked for and did not need are there for the next. */
+  /** One take at a time, so that slots that one take reserved and did not need are free for the next. */
   readonly #takes = pLimit(1);
   readonly #underWay = new Map<number, AbortController>();
   #isClosed = false;
@@ -98,9 +98,9 @@ class ThreadHost {
     return { key, epoch, position, data, slot };
   }
 
-  /** Takes back what the client has released, and asks to be told of the next release. */
+  /** Collects released samples, and requests a message at the next release. */
   #sweep(): void {
-    // This comes first, so that a release after the look below rings.
+    // This comes first, so that a release after the check below rings.
     Atomics.store(this.#flags, DOORBELL, 1);
     for (const [slot, sample] of this.#lent) {
       if (Atomics.load(this.#flags, slot) !== RELEASED) continue;

@@ -1,6 +1,6 @@
 import type { ErrorBody } from '../error-body.js';
 
-/** What a client in another thread asks for. It chooses `id`, which comes back with the answer. */
+/** A request of a client in another thread. The client chooses `id`, which the answer repeats. */
 export type ThreadRequest =
   | { readonly kind: 'take'; readonly id: number; readonly most: number }
   | {
@@ -14,13 +14,13 @@ export type ThreadRequest =
   /** Samples were released since the host last looked. */
   | { readonly kind: 'released' };
 
-/** A sample that lies in shared memory. */
+/** A sample in shared memory. */
 export interface LentToThread {
   readonly key: string;
   readonly epoch: number;
   readonly position: number;
   readonly data: Uint8Array;
-  /** Where in the flags the client marks it as released. */
+  /** The index of the flag by which the client marks it as released. */
   readonly slot: number;
 }
 
@@ -39,10 +39,10 @@ export interface ThreadHello {
 /** The most samples that a client may hold at the same time. */
 export const SLOTS = 8192;
 
-/** The most samples that one take gives, as from a server: a large batch. */
+/** The most samples that one take returns, as for a server: a large batch. */
 export const MOST_OF_A_TAKE = 256;
 
-/** The flag that the host sets to be told of the next release. */
+/** The flag that the host sets to request a message at the next release. */
 export const DOORBELL = 0;
 
 /** The states of a slot's flag. */

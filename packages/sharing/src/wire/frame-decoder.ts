@@ -9,7 +9,7 @@ import {
   type FrameSet,
 } from './protocol.js';
 
-/** Bytes of the payload of the frame that came last. They are a view on the chunk that was pushed. */
+/** Payload bytes of the last frame. They are a view of the pushed chunk. */
 export interface Payload {
   readonly type: 'payload';
   readonly id: number;
@@ -17,8 +17,8 @@ export interface Payload {
 }
 
 /**
- * Bodies are flat and small. Whatever claims to be more is refused before memory is taken for it. Binaries
- * are views, and take no memory.
+ * Bodies are flat and small. A body that claims to be larger is rejected before memory is allocated for it.
+ * Binaries are views, and take no memory.
  */
 const decoder = new Decoder({
   maxStrLength: MAX_BODY_BYTES,
@@ -29,9 +29,8 @@ const decoder = new Decoder({
 });
 
 /**
- * Finds frames in a stream of bytes that arrives in chunks of any size. Untrusted bytes are safe: it takes no
- * more memory than the 64 KiB that it begins with, whatever a header claims, and passes payloads on as they
- * come.
+ * Finds frames in a stream of bytes that arrives in chunks of any size. It is safe for untrusted bytes: it
+ * uses no more memory than its initial 64 KiB, whatever a header claims, and passes payloads on as they come.
  */
 export class FrameDecoder<S extends FrameSet> {
   readonly #kinds: ReadonlyMap<number, readonly [keyof S & string, FrameKind]>;
@@ -47,8 +46,8 @@ export class FrameDecoder<S extends FrameSet> {
   }
 
   /**
-   * Yields what the chunk completes. Iterate to the end before pushing the next chunk. After an error nothing
-   * more can be found.
+   * Yields the frames and payloads that the chunk completes. Iterate to the end before pushing the next
+   * chunk. After an error, no more frames can be found.
    * @throws TieredError `TIERED_DATA_CORRUPT` for bytes that break the protocol.
    */
   *push(chunk: Uint8Array): Generator<Frame<S> | Payload, void, undefined> {

@@ -2,18 +2,20 @@ import { Encoder } from '@msgpack/msgpack';
 import { TieredError } from '@tiered/core';
 import { z } from 'zod';
 
-/** Both sides say this first, so that a stranger is recognised. */
+/** The first word of both sides, to recognise strangers. */
 export const PROTOCOL = 'tiered-prefetch';
-/** Raised with every change that an older side would not understand. The header and `hello` never change. */
+/**
+ * Incremented with every change that an older side would not understand. The header and `hello` never change.
+ */
 export const VERSION = 1;
 /** Length, length of the body, id, type and three zeros; see docs/prefetch-protocol.md. */
 export const HEADER_BYTES = 16;
-/** Many times the longest key that storage takes, which is 1 KiB in S3 and 4 KiB as a path. */
+/** Many times the longest key of any storage, which is 1 KiB in S3 and 4 KiB as a path. */
 export const MAX_BODY_BYTES = 64 * 1024;
-/** Larger samples travel in several frames. */
+/** Larger samples are sent in several frames. */
 export const MAX_PAYLOAD_BYTES = 16 * 1024 * 1024;
 
-/** A type of frame: its number, what its body must be, and whether raw bytes may follow. */
+/** A type of frame: its number, the schema of its body, and whether raw bytes may follow. */
 export interface FrameKind {
   readonly code: number;
   readonly body: z.ZodType;
@@ -36,10 +38,10 @@ export type Frame<S extends FrameSet> = {
 const count = z.int().min(0);
 const noBody = z.undefined();
 const hello = { protocol: z.literal(PROTOCOL), version: count };
-/** Where a sample lies in shared memory, and the number by which it is given back. */
+/** The place of a sample in shared memory, and the number by which it is released. */
 const place = { offset: count.optional(), piece: count.optional() };
 
-/** What a client sends. */
+/** Frames that a client sends. */
 export const CLIENT_FRAMES = {
   hello: { code: 1, body: z.object(hello), payload: false },
   take: {
@@ -54,7 +56,7 @@ export const CLIENT_FRAMES = {
   release: { code: 7, body: z.object({ first: count, count: z.int().min(1) }), payload: false },
 } as const satisfies FrameSet;
 
-/** What a server sends. */
+/** Frames that a server sends. */
 export const SERVER_FRAMES = {
   hello: {
     code: 1,
@@ -91,17 +93,17 @@ export const SERVER_FRAMES = {
   },
 } as const satisfies FrameSet;
 
-/** What a server says of a sample before its bytes. */
+/** The head of a sample, which a server sends before its bytes. */
 export type SampleHead = z.output<(typeof SERVER_FRAMES)['sample']['body']>;
 
-/** What a server says of samples that lie in shared memory; see sample-lists.ts. */
+/** A server's list of samples in shared memory; see sample-lists.ts. */
 export type SampleList = z.output<(typeof SERVER_FRAMES)['samples']['body']>;
 
 const encoder = new Encoder();
 
 /**
- * Encodes header and body of a frame. The payload is written after them, as it is.
- * @throws TieredError `TIERED_KEY_INVALID` for a body above 64 KiB. Only a key can make one so long.
+ * Encodes the header and body of a frame. The payload is written after them, unchanged.
+ * @throws TieredError `TIERED_KEY_INVALID` for a body above 64 KiB. Only a key can make it that long.
  */
 export function encodeHead<K extends FrameKind>(
   kind: K,
@@ -124,7 +126,7 @@ export function encodeHead<K extends FrameKind>(
   return head;
 }
 
-/** Makes the error of bytes that break the protocol. */
+/** Makes the error for bytes that break the protocol. */
 export function malformed(what: string, cause?: unknown): TieredError {
   return new TieredError(
     'TIERED_DATA_CORRUPT',

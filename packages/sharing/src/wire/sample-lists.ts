@@ -1,18 +1,18 @@
 import { encodeHead, malformed, SERVER_FRAMES, type SampleHead, type SampleList } from './protocol.js';
 
-/** What a client is told of a sample that lies in memory shared with it. */
+/** The head of a sample in memory shared with the client. */
 export type PlacedHead = SampleHead & { readonly offset: number; readonly piece: number };
 
 /** A record of a sample: its position in eight bytes, its offset and its size in four each. */
 const RECORD_BYTES = 16;
 
-/** Stands between keys. No storage takes a key that contains it. */
+/** Separates keys. No storage accepts a key that contains it. */
 const SEPARATOR = '\0';
 
 /** The most bytes of a body, by the estimate below. It leaves room for the other fields. */
 const LIST_BYTES = 60 * 1024;
 
-/** The most bytes that UTF-8 takes for a code unit of JavaScript. */
+/** The most bytes in UTF-8 of a JavaScript code unit. */
 const CHARACTER_BYTES = 3;
 
 const HIGH = 2 ** 32;
@@ -23,9 +23,8 @@ export function isListable({ key }: Pick<SampleHead, 'key'>): boolean {
 }
 
 /**
- * Makes the frames of listable samples of one epoch whose pieces have consecutive numbers. There are as few
- * frames as these fit into. A frame for each sample would cost the server about 1 us more a sample, and the
- * client 2 us.
+ * Makes the frames of listable samples of one epoch whose pieces have consecutive numbers, in as few frames
+ * as possible. A frame for each sample would cost the server about 1 us more per sample, and the client 2 us.
  */
 export function listFrames(id: number, samples: readonly PlacedHead[]): Buffer[] {
   const frames: Buffer[] = [];

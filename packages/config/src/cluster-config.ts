@@ -1,6 +1,9 @@
 import type { TableConfig, Written } from './registry-config.js';
 
-/** Where the workers of a cluster find each other, see `cluster.registry` in `docs/configuration.md`. */
+/**
+ * The place where the workers of a cluster find each other; see `cluster.registry` in
+ * `docs/configuration.md`.
+ */
 export type RegistryConfig = TableConfig | 'torch' | { readonly peers: readonly string[] };
 
 /** The order in which all workers read the objects. */
@@ -12,13 +15,13 @@ export interface ClusterPlanSettings {
   readonly dropLast?: boolean | undefined;
 }
 
-/** The workers that share their tiers, as they are used: numbers are numbers, and paths are absolute. */
+/** The parsed settings of workers that share their tiers: numbers are numbers, and paths are absolute. */
 export interface ClusterSettings {
   readonly name: string;
   readonly registry?: RegistryConfig | undefined;
   readonly rank?: number | undefined;
   readonly size?: number | undefined;
-  /** A secret: it may not be shown. */
+  /** A secret, which may not be shown. */
   readonly token?: string | undefined;
   readonly share?: boolean | undefined;
   readonly host?: string | undefined;

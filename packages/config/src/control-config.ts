@@ -1,23 +1,23 @@
 import type { ByteSize } from '@tiered/core';
 import type { TableConfig, Written } from './registry-config.js';
 
-/** What may pass in a second. A part that is missing has no bound. */
+/** A rate limit. A missing part is unbounded. */
 export interface RateSettings {
   readonly bytesPerSecond?: ByteSize | undefined;
   readonly operationsPerSecond?: number | undefined;
 }
 
-/** The job that a process is of, as it is used: numbers are numbers, and paths are absolute. */
+/** The parsed settings of a process's job: numbers are numbers, and paths are absolute. */
 export interface ControlSettings {
   readonly job: string;
   readonly weight?: number | undefined;
   readonly priority?: number | undefined;
   readonly atLeast?: RateSettings | undefined;
   readonly atMost?: RateSettings | undefined;
-  /** Of the registry. Default: `control`. */
+  /** The name of the registry. Default: `control`. */
   readonly name?: string | undefined;
   readonly registry?: TableConfig | undefined;
-  /** What the source is called, and what it gives. */
+  /** The name of the source, and its capacity. */
   readonly source?:
     { readonly name?: string | undefined; readonly budget?: RateSettings | undefined } | undefined;
   readonly node?: string | undefined;

@@ -1,6 +1,6 @@
 /**
  * The building blocks of a configuration's fields, for factories that describe their options with zod. One
- * message covers whatever may be wrong with a field. Title and description appear in the JSON Schema and the
+ * message covers all possible problems of a field. Title and description appear in the JSON Schema and the
  * documentation.
  * @module
  */
@@ -8,17 +8,17 @@ import { parseBytes } from '@tiered/core';
 import { describe, HOME_PATH, isHomePath } from '@tiered/core/internal';
 import { z } from 'zod';
 
-/** The name of a field for people, and what it means. */
+/** The readable name of a field, and its meaning. */
 export interface FieldText {
   readonly title: string;
   /** Ends with the default, if there is one. */
   readonly description: string;
 }
 
-/** Makes the error of a field for zod: what was expected, and what came. */
+/** Makes the error of a field for zod, with the expected and the actual value. */
 export function expected(what: string) {
   return {
-    /** Says what was expected, and what came instead. */
+    /** Reports the expected and the actual value. */
     error: ({ input }: { readonly input?: unknown }) =>
       input === undefined ? `missing; expected ${what}` : `expected ${what}, got ${shown(input)}`,
   };
@@ -29,7 +29,7 @@ function shown(input: unknown): string {
   return typeof input === 'object' && input !== null ? 'a mapping' : describe(input);
 }
 
-/** A mapping that allows only the keys of its shape. */
+/** A mapping with only the keys of its shape. */
 export function group<Shape extends z.core.$ZodLooseShape>(what: string, shape: Shape) {
   return z.strictObject(shape, expected(what));
 }
@@ -42,7 +42,7 @@ export function text(what: string, about: FieldText) {
     .meta({ ...about });
 }
 
-/** The path of a file or directory. A path that begins with `~/` is refused, see `assertNoTilde`. */
+/** The path of a file or directory. A path that begins with `~/` is rejected; see `assertNoTilde`. */
 export function filePath(what: string, about: FieldText) {
   return z
     .string(expected(what))
@@ -70,12 +70,11 @@ export function wholeNumber(least: number, about: FieldText) {
     .meta({ ...about });
 }
 
-/** What text has to be that stands for a whole number, such as that of a variable. */
+/** The pattern of text that stands for a whole number, such as the value of a variable. */
 export const WHOLE = String.raw`^\d{1,15}$`;
 
 /**
- * A whole number of at least `least`, also as text: a reference to a variable is text, and so is what comes
- * in its place.
+ * A whole number of at least `least`, also as text: a reference to a variable is text, and so is its value.
  */
 export function wholeNumberOrText(least: number, about: FieldText) {
   const error = expected(`a whole number of at least ${least}`);
@@ -89,7 +88,7 @@ export function wholeNumberOrText(least: number, about: FieldText) {
     .meta({ ...about });
 }
 
-/** Text of at least `least` characters that is a secret: messages do not show it. */
+/** Secret text of at least `least` characters: messages do not show it. */
 export function secret(what: string, least: number, about: FieldText) {
   const error = `expected ${what}`;
   return z
@@ -106,8 +105,8 @@ export function milliseconds(bound: 'more than 0' | 'at least 0', about: FieldTe
 }
 
 /**
- * What `parseBytes` accepts, for the JSON Schema. Text with a variable is accepted too, because only the
- * value can tell.
+ * The pattern that `parseBytes` accepts, for the JSON Schema. Text with a variable is accepted too, because
+ * it can only be checked once the value is known.
  */
 const SIZE = String.raw`^\s*\d+(\.\d+)?\s*([kKmMgGtTpP]?[bB]|[kKmMgGtTpP][iI][bB])?\s*$|\$\{`;
 
@@ -122,7 +121,7 @@ export function byteSize(least: number, about: FieldText) {
     .meta({ ...about });
 }
 
-/** What `parseShare` accepts: more than 0 and at most 100. */
+/** The pattern that `parseShare` accepts: more than 0 and at most 100. */
 const SHARE = String.raw`^\s*(?!0+(\.0+)?\s*%)(100(\.0+)?|\d{1,2}(\.\d+)?)\s*%\s*$`;
 
 /** A `ByteSize`, or a share of the storage, such as `50%`. */
@@ -134,7 +133,7 @@ export function quota(about: FieldText) {
     .meta({ ...about });
 }
 
-/** Returns the percentage that text such as `50%` gives, or undefined for anything else. */
+/** Returns the percentage of text such as `50%`, or undefined for anything else. */
 export function parseShare(text: unknown): number | undefined {
   if (typeof text !== 'string' || !new RegExp(SHARE).test(text)) return undefined;
   return Number.parseFloat(text);

@@ -10,7 +10,7 @@ import type { ControlConfig } from './control-config.js';
 
 /** A hierarchy as a file or an object describes it. `docs/configuration.md` explains each field. */
 export interface HierarchyConfig {
-  /** The JSON Schema, for editors. It is not read. */
+  /** The JSON Schema, for editors. Ignored. */
   readonly $schema?: string;
   readonly source: SourceConfig;
   /** Fastest first. */
@@ -18,22 +18,24 @@ export interface HierarchyConfig {
   readonly placement?: PlacementConfig | undefined;
   /** The path of a profile that `tiered calibrate -o` wrote. */
   readonly model?: string | undefined;
-  /** Not of the hierarchy: `openDataset` of the package `tiered` uses it, and `loadConfig` returns it. */
+  /**
+   * Not part of the hierarchy: `openDataset` of the package `tiered` uses it, and `loadConfig` returns it.
+   */
   readonly prefetcher?: PrefetcherConfig | undefined;
-  /** Not of the hierarchy: `tiered serve` uses it, and `loadConfig` returns it. */
+  /** Not part of the hierarchy: `tiered serve` uses it, and `loadConfig` returns it. */
   readonly gateway?: GatewayConfig | undefined;
-  /** Not of the hierarchy: `openDataset` and commands that serve use it, and `loadConfig` returns it. */
+  /** Not part of the hierarchy: `openDataset` and commands that serve use it, and `loadConfig` returns it. */
   readonly cluster?: ClusterConfig | undefined;
-  /** Not of the hierarchy, as `cluster`. */
+  /** Not part of the hierarchy, like `cluster`. */
   readonly control?: ControlConfig | undefined;
-  /** The path of a directory. Not of the hierarchy, as `prefetcher`. */
+  /** The path of a directory. Not part of the hierarchy, like `prefetcher`. */
   readonly monitor?: string | undefined;
   readonly scan?: boolean | undefined;
   readonly manifest?: string | undefined;
   readonly versions?: VersionPolicy | undefined;
 }
 
-/** A level: its driver, its decorators, and beside them the driver's own options. */
+/** A level: its driver, its decorators, and the driver's own options beside them. */
 export interface LevelConfig {
   /** `memory`, `fs`, `s3`, `opendal`, `redis`, the name of a package, or a path relative to the file. */
   readonly driver: string;
@@ -46,7 +48,7 @@ export interface LevelConfig {
 
 /** The level that has the whole dataset. */
 export interface SourceConfig extends LevelConfig {
-  /** The key of the one object that is the whole dataset. */
+  /** The key of the single object that is the whole dataset. */
   readonly object?: string | undefined;
   readonly hedge?: Omit<HedgeDriverOptions, 'clock'> | undefined;
 }
@@ -54,8 +56,8 @@ export interface SourceConfig extends LevelConfig {
 /** A level above the source. */
 export interface TierConfig extends LevelConfig {
   /**
-   * Bytes, such as `200GiB`, or a share of all that the storage has, such as `50%`: of the file system of a
-   * directory, or of the memory that this process may use.
+   * Bytes, such as `200GiB`, or a share of the storage's total capacity, such as `50%`: of the file system of
+   * a directory, or of the memory that this process may use.
    */
   readonly quota: ByteSize;
   readonly readDeadlineMs?: number | undefined;
@@ -77,9 +79,9 @@ export interface PrefetcherConfig {
   readonly maxSkipped?: number | undefined;
 }
 
-/** What a gateway offers to clients of S3 beyond reading. */
+/** Features of a gateway for S3 clients beyond reading. */
 export interface GatewayConfig {
-  /** Globs of keys, see `GatewayBucket` of `@tiered/gateway`. */
+  /** Globs of keys; see `GatewayBucket` of `@tiered/gateway`. */
   readonly changing?: readonly string[] | undefined;
   /** Prefixes of keys that clients may write. */
   readonly writes?: readonly string[] | undefined;
@@ -97,16 +99,16 @@ export interface LoadOptions {
   /** As in `HierarchyOptions`. Default: `process.emitWarning`. */
   readonly warn?: ((line: string) => void) | undefined;
   /**
-   * Whether the profile that `model` names is loaded. `false` for programs that are about to make it.
-   * Default: true.
+   * Whether to load the profile that `model` names. `false` for programs that are about to make it. Default:
+   * true.
    */
   readonly model?: boolean | undefined;
   /**
-   * A directory, as an absolute path, in which tiers of `driver: memory` keep their copies as files: in
-   * `0` those of the first tier, and so on. For programs that open copies themselves. A quota that is a share
-   * is one of its file system. Default: none, and such tiers are in the memory of the process.
+   * The absolute path of a directory where tiers of `driver: memory` keep their copies as files: those of the
+   * first tier in `0`, and so on. For programs that open copies themselves. A quota given as a share is then
+   * a share of its file system. Default: none; such tiers are in the memory of the process.
    */
   readonly memoryDirectory?: string | undefined;
-  /** Where `${NAME}` is looked up. Default: `process.env`. */
+  /** The environment for `${NAME}`. Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }

@@ -1,6 +1,4 @@
-/**
- * What the package `tiered` shares and users must not build on: it may change with any release.
- */
+/** Internals for the package `tiered`. Not for users: they may change with any release. */
 export { readDocument } from './file/document.js';
 export { expandVariables, type Variable } from './file/environment.js';
 export { nearest } from './check/unknown-keys.js';

@@ -16,47 +16,47 @@ import { tableIn } from './make/registry.js';
 import { tiersOf } from './make/tiers.js';
 import { writesOf, type SourceWrites } from './make/writes.js';
 
-/** Everything that a configuration says. */
+/** A loaded configuration. */
 export interface LoadedConfig {
-  /** What the hierarchy is made from. The drivers are made, but not opened. */
+  /** The options of the hierarchy. The drivers are made, but not opened. */
   readonly hierarchy: HierarchyOptions;
-  /** For the prefetchers of a training. Empty if the configuration has none. */
+  /** Options for the prefetchers of a training. Empty if the configuration has none. */
   readonly prefetcher: PrefetcherConfig;
-  /** For the bucket of a gateway. */
+  /** Options for the bucket of a gateway. */
   readonly gateway: {
     readonly changing?: readonly string[] | undefined;
     readonly writes?: SourceWrites | undefined;
   };
-  /** The workers that this one shares its tiers with, if there are any. Has a secret: the token. */
+  /** The workers that this one shares its tiers with, if any. Contains a secret: the token. */
   readonly cluster: ClusterSettings | undefined;
-  /** The job that this process is of, if it shares its source with others. Has secrets: those of NATS. */
+  /** The job of this process, if it shares its source with others. Contains secrets: those of NATS. */
   readonly control: ControlSettings | undefined;
   /**
-   * Where the storage of the source is, whichever part of it is the dataset: without `prefix` and `object`. A
-   * directory is told as it was given.
+   * The location of the source's storage, whichever part of it is the dataset: without `prefix` and `object`.
+   * A directory is returned as given.
    */
   readonly storage: string;
   /** The absolute path of the profile that `model` names, whether or not it is loaded. */
   readonly profile: string | undefined;
-  /** The absolute path of the directory in which the process can be watched, if there is to be one. */
+  /** The absolute path of the directory for monitoring the process, if one is configured. */
   readonly monitor: string | undefined;
-  /** By tier: the percentage of its storage that its quota was given as. Undefined for bytes. */
+  /** By tier, the percentage of its storage if the quota was given as a share. Undefined for bytes. */
   readonly shares: readonly (number | undefined)[];
   /**
    * Makes the hierarchy, without starting it.
-   * @param changes Options in place of those of the configuration. Default: none.
-   * @throws TieredError `TIERED_CONFIG_INVALID` for what only the hierarchy finds, such as levels that share
-   * storage, with the name of the file and without values of environment variables.
+   * @param changes Options that replace those of the configuration. Default: none.
+   * @throws TieredError `TIERED_CONFIG_INVALID` for problems that only the hierarchy finds, such as levels
+   * that share storage, with the name of the file and without values of environment variables.
    */
   readonly makeHierarchy: (changes?: Partial<HierarchyOptions>) => Hierarchy;
 }
 
 /**
- * Loads a configuration: the path of a `.yaml`, `.yml` or `.json` file, or what such a file would hold. The
- * packages that it names are loaded, so it must be trusted like code. Quotas that are shares become bytes.
- * @throws TieredError `TIERED_CONFIG_INVALID` that lists everything that is wrong: each problem with its
- * field and, if it is in a file, its line. Messages about a field show the name of an environment variable,
- * never its value.
+ * Loads a configuration from the path of a `.yaml`, `.yml` or `.json` file, or from an object with the
+ * content of such a file. The packages that it names are loaded, so it must be trusted like code. Quotas
+ * given as shares are converted to bytes.
+ * @throws TieredError `TIERED_CONFIG_INVALID` that lists all problems, each with its field and, for a file,
+ * its line. Messages about a field show the name of an environment variable, never its value.
  */
 export async function loadConfig(
   config: string | URL | HierarchyConfig,
@@ -109,9 +109,10 @@ export async function loadConfig(
 }
 
 /**
- * Makes a hierarchy from a configuration, without starting it. `prefetcher`, `gateway`, `cluster`,
- * `control` and `monitor` are checked, and not used: they are for `loadConfig`, and for the package `tiered`.
- * @throws As `loadConfig`, and for what only the hierarchy finds, such as levels that share storage.
+ * Makes a hierarchy from a configuration, without starting it. `prefetcher`, `gateway`, `cluster`, `control`
+ * and `monitor` are checked but not used: they are for `loadConfig`, and for the package `tiered`.
+ * @throws Like `loadConfig`, and for problems that only the hierarchy finds, such as levels that share
+ * storage.
  */
 export async function loadHierarchy(
   config: string | URL | HierarchyConfig,
@@ -121,10 +122,10 @@ export async function loadHierarchy(
 }
 
 /**
- * Returns the options that `loadHierarchy` would make a hierarchy from. Use it to add what a file cannot
- * hold, such as a policy of your own. The drivers are made, but not opened. `prefetcher`, `gateway`,
- * `cluster`, `control` and `monitor` are checked, and not used, as by `loadHierarchy`.
- * @throws As `loadConfig`.
+ * Returns the options that `loadHierarchy` would make a hierarchy from. Use it to add options that a file
+ * cannot hold, such as your own policy. The drivers are made, but not opened. `prefetcher`, `gateway`,
+ * `cluster`, `control` and `monitor` are checked but not used, as by `loadHierarchy`.
+ * @throws Like `loadConfig`.
  */
 export async function loadHierarchyOptions(
   config: string | URL | HierarchyConfig,
@@ -133,7 +134,7 @@ export async function loadHierarchyOptions(
   return (await loadConfig(config, options)).hierarchy;
 }
 
-/** Makes everything that the configuration names, and adds mistakes to the problems. */
+/** Makes all parts that the configuration names, and adds mistakes to the problems. */
 async function partsOf(
   problems: Problems,
   mapping: Mapping,
@@ -143,7 +144,7 @@ async function partsOf(
   const { source, tiers, placement, model } = mapping;
   const tierList: readonly unknown[] = Array.isArray(tiers) ? tiers : [];
   const needsPlacement = placement !== undefined || tierList.length > 0;
-  // Of tiers that are no list the number is not known.
+  // If `tiers` is no list, the number of tiers is unknown.
   const hasModel = withModel && typeof model === 'string' && (tiers === undefined || Array.isArray(tiers));
   const made = await levelOf(problems, ['source'], source, sourceSchema, { ...context, role: 'source' });
   return {
@@ -168,7 +169,7 @@ function documentOf(value: HierarchyConfig, baseDirectory: string): ConfigDocume
   };
 }
 
-/** Adds the file's name to what the hierarchy itself refuses. */
+/** Adds the file's name to an error of the hierarchy itself. */
 function inFile(name: string | undefined, problems: Problems, error: unknown): unknown {
   if (!isTieredError(error, 'TIERED_CONFIG_INVALID')) return error;
   const message = problems.withoutValue(error.message);

@@ -7,17 +7,17 @@ import { isMapping, partOf, readDocument } from './file/document.js';
 import { expandVariables } from './file/environment.js';
 import { tableIn } from './make/registry.js';
 
-/** Where jobs meet. */
+/** The registry where jobs meet. */
 export type MeetingPlace = Pick<ControlSettings, 'name' | 'registry'>;
 
 const place = control.pick({ name: true, registry: true });
 
 /**
- * Loads where the job of a configuration meets others, for those who look and are no job. Nothing else of it
- * is checked, and variables that stand elsewhere need not be set.
- * @param env Where `${NAME}` is looked up.
+ * Loads the place where the job of a configuration meets others, for observers that are no job. The rest of
+ * the configuration is not checked, and its variables need not be set.
+ * @param env The environment for `${NAME}`.
  * @returns Undefined for a configuration without a section `control`.
- * @throws TieredError `TIERED_CONFIG_INVALID` as `loadConfig`, for this part of it.
+ * @throws TieredError `TIERED_CONFIG_INVALID` like `loadConfig`, for this part of the configuration.
  */
 export async function loadMeetingPlace(
   file: string,

@@ -11,10 +11,10 @@ export interface NatsConfig {
   readonly replicas?: number | undefined;
 }
 
-/** A table that processes find each other in: a file of this machine, or NATS for several machines. */
+/** A table in which processes find each other: a file on this machine, or NATS for several machines. */
 export type TableConfig = 'sqlite' | { readonly sqlite: string } | { readonly nats: NatsConfig };
 
-/** As text where a variable may stand. */
+/** Settings as written in a file, with text where a variable may be used. */
 export type Written<Settings> = {
   readonly [Field in keyof Settings]: Settings[Field] | (number extends Settings[Field] ? string : never);
 };

@@ -154,7 +154,7 @@ interface Given {
   readonly plan?: { readonly sampler: string; readonly batchSize?: number | undefined } | undefined;
 }
 
-/** What cannot be together. */
+/** Settings that cannot be combined. */
 function* mistakesIn({ registry: given, rank, size, plan: planned }: Given): Generator<[string, string]> {
   const peers = (given as { readonly peers?: readonly string[] } | undefined)?.peers;
   if (peers !== undefined && rank === undefined)

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { byteSize, expected, group, type FieldText } from '../fields.js';
 import { tableName, tables } from './registry-schema.js';
 
-/** What text has to be that stands for a number, such as that of a variable. */
+/** The pattern of text that stands for a number, such as the value of a variable. */
 const NUMBER = String.raw`^-?\d{1,15}(\.\d{1,15})?$`;
 
-/** A number, also as text: a reference to a variable is text, and so is what comes in its place. */
+/** A number, also as text: a reference to a variable is text, and so is its value. */
 function numberOrText(what: string, [least, most]: readonly [number, number], about: FieldText) {
   const error = expected(what);
   const inRange = z.number(error).min(least, error).max(most, error);

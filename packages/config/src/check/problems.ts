@@ -10,28 +10,28 @@ interface Problem {
   readonly cause: unknown;
 }
 
-/**
- * What zod tells beyond Standard Schema: which keys are unknown, and what is wrong for each part of a union.
- */
+/** The fields of a zod issue beyond Standard Schema: unknown keys, and the issues of each part of a union. */
 interface ZodIssue extends OptionIssue {
   readonly code?: unknown;
   readonly keys?: unknown;
   readonly errors?: readonly (readonly ZodIssue[])[] | undefined;
 }
 
-/** These issues mean that a value was not meant for this part of a union. Other issues are mistakes in it. */
+/**
+ * Issues that mean a value was not meant for this part of a union. Other issues are mistakes in the value.
+ */
 const NOT_MEANT = new Set<unknown>(['invalid_type', 'invalid_value']);
 
 /**
- * Collects everything that is wrong with a configuration, to report it at once. Of each field only the first
- * problem is kept, because it explains the others.
+ * Collects all problems of a configuration, to report them at once. Only the first problem of each field is
+ * kept, because it explains the others.
  */
 export class Problems {
   readonly #document: ConfigDocument;
   readonly #variables: readonly Variable[];
   readonly #found: Problem[] = [];
 
-  /** @param variables What came from the environment. Messages show a variable's name, never its value. */
+  /** @param variables Values from the environment. Messages show a variable's name, never its value. */
   constructor(document: ConfigDocument, variables: readonly Variable[]) {
     this.#document = document;
     this.#variables = variables;
@@ -41,7 +41,7 @@ export class Problems {
   add(path: Path, message: string, cause?: unknown, about = path): void {
     if (this.#found.some((other) => fieldName(other.path) === fieldName(path))) return;
     const variables = this.#variablesOf(about);
-    // A cause has a message of its own, which might show the value of a variable.
+    // A cause has its own message, which might show the value of a variable.
     this.#found.push({
       path,
       message: redact(message, variables),
@@ -56,8 +56,7 @@ export class Problems {
 
   /**
    * Removes the value from a message of `configError` if any part of its field came from the environment. A
-   * size or a path may have been rewritten by then, so that the variable's value would not be recognised in
-   * it.
+   * size or a path may have been rewritten by then, so the variable's value would not be recognised in it.
    */
   withoutValue(message: string): string {
     const [field = ''] = message.split(': ', 1);
@@ -68,9 +67,10 @@ export class Problems {
   }
 
   /**
-   * Checks a part of the configuration, and adds what is wrong with it.
-   * @param path Where the part is.
-   * @param alsoKnown Keys that may stand beside those of the schema. They are suggested for unknown keys too.
+   * Checks a part of the configuration, and adds its problems.
+   * @param path The place of the part.
+   * @param alsoKnown Further keys that may appear beside the schema's. They are suggested for unknown keys
+   * too.
    */
   async check<Output>(
     path: Path,
@@ -134,9 +134,7 @@ interface Leaf {
   readonly unknownKeys: readonly string[] | undefined;
 }
 
-/**
- * Returns an issue. If one part of a union was clearly meant, returns what is wrong for that part instead.
- */
+/** Returns an issue. If one part of a union was clearly meant, returns the issues of that part instead. */
 function leaves(issue: ZodIssue, above: Path = []): Leaf[] {
   const within = [...above, ...(issue.path ?? []).map(keyOf)];
   const meant = (issue.errors ?? []).filter(
@@ -153,7 +151,7 @@ function keyOf(segment: PropertyKey | { readonly key: PropertyKey }): string | n
   return typeof key === 'number' ? key : String(key);
 }
 
-/** Writes a field as people do: `tiers[1].quota`. */
+/** Formats the path of a field: `tiers[1].quota`. */
 function fieldName(path: Path): string {
   return path.reduce<string>((name, key) => {
     if (typeof key === 'number') return `${name}[${key}]`;

@@ -3,7 +3,7 @@ import { expected, filePath, group, secret, text, wholeNumber } from '../fields.
 
 const MOST_REPLICAS = 5;
 
-/** No user in it: messages name servers. */
+/** The URL has no user, because messages name servers. */
 const A_SERVER = 'the URL of a server without a user, such as "nats://host:4222"';
 const server = z.string(expected(A_SERVER)).regex(/^((nats|tls):\/\/)?[^/@?#\s]+$|\$\{/, expected(A_SERVER));
 
@@ -61,7 +61,7 @@ const nats = group('where NATS is, such as { servers: ["nats://host:4222"] }', {
 
 /**
  * The registries that are tables and have options: a file, and NATS.
- * @param what What the field expects, in words.
+ * @param what The expected value of the field, in words.
  */
 export function tables(what: string) {
   const sqlite = filePath('the path of a file', {
@@ -72,7 +72,7 @@ export function tables(what: string) {
   return [group(what, { sqlite }), group(what, { nats })] as const;
 }
 
-/** Names of tables, which NATS takes too. */
+/** Names of tables that NATS accepts too. */
 export function tableName(description: string) {
   const what = expected('1 to 64 letters, digits, "_" and "-"');
   return z

@@ -136,7 +136,7 @@ const levelFields = {
 const A_LEVEL = 'a mapping with driver, such as { driver: fs, root: /data }';
 const A_TIER = 'a mapping with driver and quota, such as { driver: memory, quota: 8GiB }';
 
-/** Fields of the source beside the options of its driver. */
+/** Fields of the source besides the options of its driver. */
 export const sourceSchema = group(A_LEVEL, {
   ...levelFields,
   object: text('the key of an object', {
@@ -148,7 +148,7 @@ export const sourceSchema = group(A_LEVEL, {
   hedge: hedge.optional(),
 });
 
-/** Fields of a tier beside the options of its driver. */
+/** Fields of a tier besides the options of its driver. */
 export const tierSchema = group(A_TIER, {
   ...levelFields,
   quota: quota({
@@ -290,7 +290,7 @@ interface Sections {
   readonly versions?: string | undefined;
 }
 
-/** Sections that do not go with others. */
+/** Sections that cannot be combined with others. */
 function* mistakesIn({ gateway: given, cluster: workers, placement, versions = 'refresh' }: Sections) {
   for (const field of ['changing', 'writes'] as const)
     if (versions !== 'refresh' && (given?.[field] ?? []).length > 0)

@@ -2,7 +2,7 @@ import type { OptionsSchema } from '@tiered/core/driver';
 import { distance } from 'fastest-levenshtein';
 import type { Path } from '../file/document.js';
 
-/** The part of a JSON Schema that is needed to find keys in it. */
+/** The part of a JSON Schema that is needed to find its keys. */
 interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>> | undefined;
   readonly items?: JsonSchema | undefined;
@@ -36,7 +36,7 @@ function alternatives(schemas: readonly JsonSchema[]): readonly JsonSchema[] {
   return schemas.flatMap((one) => [one, ...alternatives([...(one.anyOf ?? []), ...(one.oneOf ?? [])])]);
 }
 
-/** Returns the known name that an unknown one probably stands for. */
+/** Returns the known name that an unknown one probably means. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const distanceTo = (other: string) => distance(name.toLowerCase(), other.toLowerCase());
   const [first] = [...known].sort((a, b) => distanceTo(a) - distanceTo(b));

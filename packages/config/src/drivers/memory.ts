@@ -10,7 +10,7 @@ const schema = group('options of the driver', {
   }).optional(),
 });
 
-/** `driver: memory`: objects in the memory of the process. The quota of its tier bounds it. */
+/** `driver: memory`: objects in the memory of the process, bounded by the quota of its tier. */
 export const driverFactory: DriverFactory<Pick<MemoryDriverOptions, 'name'>> = {
   schema,
   create: (options) => new MemoryDriver(options),
@@ -18,9 +18,9 @@ export const driverFactory: DriverFactory<Pick<MemoryDriverOptions, 'name'>> = {
 };
 
 /**
- * Bytes of memory that a process may use: those of the machine, or fewer where a container sets a limit.
- * @param limit What the system says. It says 0 or undefined, or more than any machine has, where there is no
- * limit.
+ * Bytes of memory that a process may use: those of the machine, or fewer if a container sets a limit.
+ * @param limit The limit that the system reports. Without a limit it is 0, undefined, or more than any
+ * machine has.
  */
 export function usableMemory(total: number, limit: number | undefined): number {
   return limit !== undefined && limit > 0 && limit < total ? limit : total;

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { nearest } from '../check/unknown-keys.js';
 import { driverFactory as memoryFactory } from './memory.js';
 
-/** Short names of drivers other than `memory`, and the modules that they stand for. */
+/** Short names of drivers other than `memory`, with their modules. */
 const DRIVERS: ReadonlyMap<string, string> = new Map([
   ['fs', '@tiered/node-fs-adapter/config'],
   ['s3', '@tiered/s3-adapter/config'],
@@ -18,7 +18,7 @@ const DRIVERS: ReadonlyMap<string, string> = new Map([
 /** The drivers that have a short name. */
 export const driverNames: readonly string[] = ['memory', ...DRIVERS.keys()];
 
-/** A factory, or what is wrong with the name. */
+/** A factory, or the problem of its name. */
 export type Loaded<Factory> =
   | { readonly factory: Factory; readonly problem?: undefined; readonly cause?: undefined }
   | { readonly factory?: undefined; readonly problem: string; readonly cause?: unknown };
@@ -39,7 +39,7 @@ export function loadModel(baseDirectory: string): Promise<Loaded<ModelFactory>> 
   return load('@tiered/simulator/config', 'modelFactory', ['create'], baseDirectory);
 }
 
-/** What a factory must have. */
+/** The members that a factory must have. */
 type Member = 'schema' | 'create';
 
 async function load<Factory extends object>(
@@ -61,7 +61,7 @@ async function load<Factory extends object>(
       : urlOfPackage(specifier, baseDirectory);
     if (url === undefined) return { problem: notInstalled(specifier) };
     // The only import of modules that are not known beforehand. Drivers and the placement are packages that
-    // build on this one.
+    // depend on this one.
     const module = (await import(url)) as Readonly<Record<string, unknown>>;
     const factory = module[exported];
     if (members.every((member) => has(factory, member))) return { factory: factory as Factory };
@@ -75,8 +75,8 @@ async function load<Factory extends object>(
 }
 
 /**
- * Finds a package as the directory of the file sees it, or else as this package does. Undefined if neither
- * does.
+ * Resolves a package from the directory of the file, or else from this package. Undefined if neither finds
+ * it.
  */
 function urlOfPackage(specifier: string, baseDirectory: string): string | undefined {
   try {
@@ -91,9 +91,7 @@ function urlOfPackage(specifier: string, baseDirectory: string): string | undefi
   }
 }
 
-/**
- * What people call storage that a built-in driver serves. Names of OpenDAL's services stand for themselves.
- */
+/** Common names of storage that a built-in driver serves. Names of OpenDAL services stand for themselves. */
 const MEANT: ReadonlyMap<string, string> = new Map([
   ...['ram', 'mem'].map((name) => [name, 'memory'] as const),
   ...['file', 'files', 'disk', 'dir', 'directory', 'local', 'posix', 'nfs', 'ssd', 'nvme'].map(
@@ -125,11 +123,11 @@ const MEANT: ReadonlyMap<string, string> = new Map([
 
 /**
  * Says that a package is not installed. Only this project's packages are recommended for installation:
- * somebody may have published harmful code under a mistyped name.
+ * harmful code may have been published under a mistyped name.
  */
 function notInstalled(specifier: string): string {
   const name = specifier.toLowerCase();
-  // Everything is close to a name of two letters. So one is suggested only for two letters, of which one is
+  // Every name is close to a name of two letters. So one is suggested only for two letters, of which one is
   // in its place.
   const near = driverNames.filter(
     (known) => known.length > 2 || (name.length === 2 && [...known].some((letter, i) => letter === name[i])),

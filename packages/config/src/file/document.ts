@@ -4,24 +4,24 @@ import { fileURLToPath } from 'node:url';
 import { TieredError } from '@tiered/core';
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml';
 
-/** The place of something in a configuration: keys of mappings and indexes of lists. */
+/** The path of a value in a configuration: keys of mappings and indexes of lists. */
 export type Path = readonly (string | number)[];
 
-/** A place in the text of a file. Lines and columns begin with 1, as people count them. */
+/** A position in the text of a file. Lines and columns begin with 1. */
 export interface Position {
   readonly offset: number;
   readonly line: number;
   readonly column: number;
 }
 
-/** A configuration as it was given, unchecked. */
+/** A configuration as given, unchecked. */
 export interface ConfigDocument {
-  /** The file, as it was named. Undefined for an object. */
+  /** The file name as given. Undefined for an object. */
   readonly name: string | undefined;
   readonly value: unknown;
   /** An absolute path. */
   readonly baseDirectory: string;
-  /** Returns where a field is, or the closest thing around it. */
+  /** Returns the position of a field, or of the closest value that encloses it. */
   positionOf(path: Path): Position | undefined;
 }
 
@@ -73,7 +73,7 @@ export async function readDocument(file: string | URL): Promise<ConfigDocument> 
   };
 }
 
-/** Puts the place before a message, in the form that editors and terminals understand. */
+/** Prefixes a message with its position, in the form that editors and terminals understand. */
 export function located(name: string | undefined, position: Position | undefined, message: string): string {
   const place = [name, position?.line, position?.column].filter((part) => part !== undefined).join(':');
   return place === '' ? message : `${place}: ${message}`;
@@ -102,7 +102,7 @@ async function textOf(name: string): Promise<string> {
   }
 }
 
-/** Says why a file cannot be read. */
+/** Returns the reason why a file cannot be read. */
 export function reasonOf(error: unknown): string {
   const reasons: Readonly<Record<string, string>> = {
     ENOENT: 'there is no such file',
@@ -118,7 +118,7 @@ function toValue(name: string, document: Document): unknown {
   try {
     return document.toJS();
   } catch (error) {
-    // An alias without its anchor, or so many aliases that to expand them is an attack.
+    // An alias without its anchor, or so many aliases that expanding them is an attack.
     throw fileError(name, undefined, withoutContent((error as Error).message));
   }
 }
@@ -128,7 +128,7 @@ function withoutContent(message: string): string {
   return message.replace(/: .*$/s, '');
 }
 
-/** Accepts JSON only, so that other programs can read the file too. */
+/** Accepts only JSON, so that other programs can read the file too. */
 function parseJson(name: string, text: string): unknown {
   try {
     return JSON.parse(text);
@@ -143,8 +143,8 @@ function parseJson(name: string, text: string): unknown {
 }
 
 /**
- * Returns where a field begins in the text: at its key, or at its item of a list. For a missing field it is
- * where the thing around it begins.
+ * Returns the offset of a field in the text: of its key, or of its list item. For a missing field, it is the
+ * offset of the enclosing value.
  */
 function offsetOf(document: Document, where: Path): number | undefined {
   for (let length = where.length; length > 0; length--) {
@@ -169,7 +169,7 @@ export function isMapping(value: unknown): value is Mapping {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns the fields of a mapping whose keys are to be kept. */
+/** Returns the fields of a mapping whose keys match. */
 export function partOf(mapping: Mapping, keep: (key: string) => boolean): Mapping {
   return Object.fromEntries(Object.entries(mapping).filter(([key]) => keep(key)));
 }

@@ -7,7 +7,7 @@ export interface Variable {
   readonly value: string;
 }
 
-/** A configuration with its variables replaced, and the variables and problems that were found. */
+/** A configuration with its variables replaced, with the variables and problems found. */
 export interface Expanded {
   readonly value: unknown;
   readonly variables: readonly Variable[];
@@ -20,13 +20,13 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const REFERENCE = /\$\$\{|\$\{([^}]*)(\}?)/g;
 
 /**
- * Replaces `${NAME}` by the environment variable, in every text but not in keys. `$${` stands for `${`. If a
- * variable is not set, its reference stays as it is, and is reported as a problem.
+ * Replaces `${NAME}` by the environment variable, in all text except keys. `$${` stands for `${`. The
+ * reference of an unset variable stays unchanged, and is reported as a problem.
  */
 export function expandVariables(root: unknown, env: Environment): Expanded {
   const variables: Variable[] = [];
   const problems: { path: Path; message: string }[] = [];
-  // A value that occurs twice is replaced once. A YAML alias does that, and may even lead back to itself.
+  // A value that occurs twice is replaced once. YAML aliases cause this, and may even refer to themselves.
   const done = new Map<object, unknown>();
 
   const expandText = (text: string, path: Path) =>
@@ -40,7 +40,7 @@ export function expandVariables(root: unknown, env: Environment): Expanded {
         return reference;
       }
       const value = env[name];
-      // Members that every object inherits are not variables.
+      // Inherited members of objects are not variables.
       if (typeof value !== 'string') {
         problems.push({ path, message: `the environment variable ${name} is not set` });
         return reference;
@@ -63,7 +63,7 @@ export function expandVariables(root: unknown, env: Environment): Expanded {
     const copy = {};
     done.set(value, copy);
     for (const [key, item] of Object.entries(value)) {
-      // Defined, not assigned, because a key may be `__proto__`.
+      // Defined instead of assigned, because a key may be `__proto__`.
       const descriptor = {
         value: expand(item, [...path, key]),
         enumerable: true,
@@ -78,12 +78,12 @@ export function expandVariables(root: unknown, env: Environment): Expanded {
   return { value: expand(root, []), variables, problems };
 }
 
-/** Whether one of two paths is the beginning of the other. */
+/** Whether one of two paths is a prefix of the other. */
 export function related(one: Path, other: Path): boolean {
   return one.slice(0, other.length).every((key, index) => key === other[index]);
 }
 
-/** Replaces the values of variables in a message by their names, also where the message quotes them. */
+/** Replaces the values of variables in a message by their names, also if the message quotes them. */
 export function redact(message: string, variables: readonly Variable[]): string {
   const shown = variables.flatMap(({ name, value }) => [
     { name, value },

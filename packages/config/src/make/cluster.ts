@@ -2,8 +2,8 @@ import type { ClusterSettings, RegistryConfig } from '../cluster-config.js';
 import { tableIn } from './registry.js';
 
 /**
- * The section `cluster` as it is used.
- * @param inBase Makes the path of a file absolute.
+ * Makes the settings of the section `cluster`.
+ * @param inBase Makes a file path absolute.
  */
 export function clusterOf(
   checked: ClusterSettings | undefined,

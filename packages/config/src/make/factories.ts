@@ -8,8 +8,8 @@ import { isMapping, reasonOf, type Path } from '../file/document.js';
 import { loadModel, loadPlacement } from '../drivers/modules.js';
 
 /**
- * Returns what a factory makes. An error becomes a problem of the option that its message begins with,
- * or else of all options.
+ * Runs a factory, and returns its result. An error becomes a problem of the option that its message begins
+ * with, or else of all options.
  */
 export function runFactory<Made>(
   problems: Problems,
@@ -31,7 +31,7 @@ export function runFactory<Made>(
   }
 }
 
-/** Makes the placement. Undefined if anything is wrong, which is then added to the problems. */
+/** Makes the placement. Undefined if there are problems, which are added to `problems`. */
 export async function placementOf(
   problems: Problems,
   given: unknown,
@@ -47,12 +47,11 @@ export async function placementOf(
   return options && runFactory(problems, where, given, () => factory.create(options.value, context));
 }
 
-/** Where the model stands. */
+/** The path of the model. */
 const MODEL = ['model'];
 
 /**
- * Makes the model from the file of a profile. Undefined if anything is wrong, which is then added to the
- * problems.
+ * Makes the model from the file of a profile. Undefined if there are problems, which are added to `problems`.
  */
 export async function modelOf(
   problems: Problems,

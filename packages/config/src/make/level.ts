@@ -16,7 +16,7 @@ import { isMapping, partOf, type Mapping, type Path } from '../file/document.js'
 import type { LevelConfig, SourceConfig } from '../hierarchy-config.js';
 import { runFactory } from './factories.js';
 
-/** Fields of a level beside the options of its driver. */
+/** Fields of a level besides the options of its driver. */
 type LevelFields = Pick<LevelConfig, 'prefix' | 'retry' | 'limit' | 'throttle'> &
   Pick<SourceConfig, 'object' | 'hedge'>;
 
@@ -25,7 +25,7 @@ interface FieldsSchema<Fields> extends OptionsSchema<Fields> {
   readonly shape: Mapping;
 }
 
-/** A level as it was made. */
+/** A level with its driver. */
 export interface Level<Fields> {
   readonly driver: StorageDriver;
   /** The driver without decorators. */
@@ -33,13 +33,13 @@ export interface Level<Fields> {
   readonly fields: Fields;
   /** The name of the driver in the configuration. */
   readonly driverName: string;
-  /** Returns the bytes that the storage has in all. Undefined for storage that knows no size. */
+  /** Returns the total bytes of the storage. Undefined for storage without a known size. */
   readonly capacityBytes: (() => Promise<number>) | undefined;
 }
 
 /**
- * Makes the driver of a level with its decorators. Undefined if anything is wrong, which is then added to the
- * problems.
+ * Makes the driver of a level with its decorators. Undefined if there are problems, which are added to
+ * `problems`.
  */
 export async function levelOf<Fields extends LevelFields>(
   problems: Problems,
@@ -61,8 +61,7 @@ export async function levelOf<Fields extends LevelFields>(
   const { factory, problem, cause } = await loadDriver(name, context.baseDirectory);
   if (factory === undefined) {
     const field = [...where, 'driver'];
-    // The problem may quote only a part of the name, which would not be recognised as the value of a
-    // variable.
+    // The problem may quote only part of the name, which would not be recognised as the value of a variable.
     problems.add(field, problems.fromVariable(field) ? 'this driver cannot be loaded' : problem, cause);
     return undefined;
   }
@@ -86,17 +85,17 @@ export async function levelOf<Fields extends LevelFields>(
   return driver && { driver, storage: inner, fields: fields.value, driverName: name, capacityBytes };
 }
 
-/** Says what is wrong with a module whose factory makes something else. */
+/** Describes the problem of a module whose factory makes no driver. */
 function noDriver(name: string, made: unknown): string {
   const isPromise = made instanceof Promise;
-  // Nobody awaits this promise, so if it rejects that must not end the process.
+  // This promise is never awaited, so its rejection must not end the process.
   if (isPromise) made.catch(() => undefined);
   return `create of the driverFactory of ${name} must return a StorageDriver, got ${isPromise ? 'a promise' : describe(made)}`;
 }
 
 /**
- * Puts the decorators around a driver, the innermost first. The limit and the retries come outside the hedged
- * reads, so that waiting for a slot, or a pause, does not look like a late read. The retries come outside the
+ * Wraps a driver in its decorators, the innermost first. The limit and the retries are outside the hedged
+ * reads, so that a wait for a slot, or a pause, does not look like a late read. The retries are outside the
  * limit, so that their pauses hold no slot.
  */
 function decorated(

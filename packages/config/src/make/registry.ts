@@ -1,8 +1,8 @@
 import type { TableConfig } from '../registry-config.js';
 
 /**
- * A registry with absolute paths.
- * @param inBase Makes the path of a file absolute.
+ * Makes the paths of a registry absolute.
+ * @param inBase Makes a file path absolute.
  */
 export function tableIn(registry: TableConfig, inBase: (file: string) => string): TableConfig {
   if (registry === 'sqlite') return registry;

@@ -9,15 +9,15 @@ import { parseShare } from '../fields.js';
 import { levelOf, type Level } from './level.js';
 import { isMapping, partOf, type Path } from '../file/document.js';
 
-/** The tiers as they were made. Those that are wrong are left out, and are problems. */
+/** The tiers that were made. Invalid ones are left out, and are problems. */
 export interface LoadedTiers {
   readonly options: readonly TierOptions[];
-  /** By tier, see `LoadedConfig`. */
+  /** By tier; see `LoadedConfig`. */
   readonly shares: readonly (number | undefined)[];
 }
 
 /**
- * Makes the tiers, fastest first. Quotas that are shares become bytes.
+ * Makes the tiers, fastest first. Quotas given as shares are converted to bytes.
  * @param memoryDirectory See `LoadOptions`.
  */
 export async function tiersOf(
@@ -45,16 +45,16 @@ export async function tiersOf(
   return { options, shares };
 }
 
-/** A tier in memory, as one of files in that directory. Others stay as they are. */
+/** Turns a tier in memory into a tier of files in that directory. Other tiers are unchanged. */
 function inFiles(tier: unknown, root: string): unknown {
   if (!isMapping(tier) || tier['driver'] !== 'memory') return tier;
   return { ...partOf(tier, (key) => key !== 'name'), driver: 'fs', root };
 }
 
 /**
- * Returns the bytes that a share of a tier's storage is. It is a share of all that the storage has, and not
- * of what is free, so that it is the same at each start. Undefined if the size cannot be found out, which is
- * then added to the problems.
+ * Converts a share of a tier's storage to bytes. It is a share of the total capacity, not of the free space,
+ * so it is the same at each start. Undefined if the size cannot be determined, which is added to the
+ * problems.
  */
 async function bytesOfShare(
   problems: Problems,
@@ -62,7 +62,7 @@ async function bytesOfShare(
   { capacityBytes }: Pick<Level<unknown>, 'capacityBytes'>,
   percent: number,
 ): Promise<number | undefined> {
-  // A missing size is a problem already.
+  // A missing size is already a problem.
   if (capacityBytes === undefined) return undefined;
   try {
     const bytes = await capacityBytes();
@@ -78,7 +78,7 @@ async function bytesOfShare(
 
 /** Returns a percentage of a number of bytes, rounded down. */
 export function shareOf(bytes: number, percent: number): number {
-  // Divided first: 100 times the bytes of a large disk are beyond 2^53.
+  // Divide first: 100 times the bytes of a large disk exceeds 2^53.
   return Math.floor(bytes * (percent / 100));
 }
 
@@ -86,16 +86,16 @@ export function shareOf(bytes: number, percent: number): number {
 interface SharedTier {
   readonly where: Path;
   readonly percent: number;
-  /** What tells one storage from another, see `storageOf`. */
+  /** The identity of the storage; see `storageOf`. */
   readonly storage: string | undefined;
 }
 
-/** Sums of percentages may be this much above what was written. */
+/** Rounding error allowed in sums of percentages. */
 const ROUNDED = 1e-9;
 
 /**
- * Adds a problem for each tier by which the shares of one storage become more than all of it. Tiers whose
- * storage is not known are taken to be apart.
+ * Adds a problem for each tier that takes the shares of one storage above its capacity. Tiers with unknown
+ * storage count as separate.
  */
 function assertSharesFit(problems: Problems, tiers: readonly SharedTier[]): void {
   const sums = new Map<string, number>();
@@ -112,7 +112,7 @@ function assertSharesFit(problems: Problems, tiers: readonly SharedTier[]): void
   }
 }
 
-/** Returns what identifies the storage of a level, or undefined where that cannot be known. */
+/** Returns the identity of a level's storage, or undefined if it cannot be known. */
 async function storageOf({ driver, driverName }: Level<unknown>): Promise<string | undefined> {
   if (driverName === 'memory') return driverName;
   const scheme = 'file://';

@@ -5,19 +5,19 @@ import { sourceSchema } from '../check/schema.js';
 import { isMapping, partOf, type Mapping } from '../file/document.js';
 import { levelOf } from './level.js';
 
-/** How what clients of a gateway write gets to the source, see `GatewayWrites` of `@tiered/gateway`. */
+/** The way writes of gateway clients reach the source; see `GatewayWrites` of `@tiered/gateway`. */
 export interface SourceWrites {
   /** Made, but not opened. */
   readonly driver: StorageDriver;
-  /** Stands before the keys of the hierarchy, in the keys of the driver. */
+  /** The prefix of the hierarchy's keys in the keys of the driver. */
   readonly prefix: string;
   readonly prefixes: readonly string[];
 }
 
 /**
- * Makes a driver that writes to the source, if anything may be written: one of its own, since that of the
- * source never writes. It has none of the decorators, so that it can pass uploads in parts on.
- * @param mapping The configuration, whose source has no problems.
+ * Makes a driver that writes to the source, if anything may be written. It is a separate driver, since the
+ * source's driver never writes. It has no decorators, so that it can pass on multipart uploads.
+ * @param mapping The configuration. Its source must have no problems.
  */
 export async function writesOf(
   problems: Problems,
@@ -32,7 +32,7 @@ export async function writesOf(
   const level = await levelOf(problems, ['source'], options, sourceSchema, { ...context, role: 'tier' });
   if (level === undefined) return undefined;
   const { driver } = level;
-  // A directory would be made a tier, and memory is that of another driver.
+  // A directory would become a tier, and memory belongs to another driver.
   const isBucket = !driver.capabilities.index && driver.location?.startsWith('file:') === false;
   if (isBucket && driver.capabilities.write && object === undefined)
     return { driver, prefix, prefixes: prefixes as string[] };

@@ -138,6 +138,6 @@ describe('what a stage could use', () => {
       tiers: {},
       sources: { source },
     };
-    expect(stageRecord.parse(stage).sources.source?.wanted.bytes).toBeUndefined();
+    expect(stageRecord.parse(stage).sources['source']?.wanted.bytes).toBeUndefined();
   });
 });

@@ -131,10 +131,11 @@ it('[U11] what two jobs will both read is kept by the disk that they share, and 
   expect(sums.kept.filter(isShared)).toHaveLength(SHARED);
   expect(sums.planned[1]).toBe(SHARED);
   expect(sums.planned[0]).toBe(sums.kept.length);
-  // Near the end of the room, an object may be asked for by its reader and for the disk.
-  expect(sums.asked.filter((times) => times === 1).length).toBeGreaterThan(0.8 * sums.kept.length);
+  // Near the end of the room, an object may be asked for several times before there is room for it.
+  const once = sums.kept.filter((_, at) => sums.asked[at] === 1);
+  expect(once.length).toBeGreaterThan(0.8 * sums.kept.length);
+  const saved = once.reduce((sum, sample) => sum + EPOCHS * (isShared(sample) ? 2 : 1) - 1, 0);
   // An object that is read at the end of an epoch and at the beginning of the next may be asked for once.
-  const saved = SHARED * (2 * EPOCHS - 1) + (sums.kept.length - SHARED) * (EPOCHS - 1);
   expect(sums.all).toBeLessThanOrEqual(2 * READ * EPOCHS - saved);
   expect(own.kept.filter(isShared).length).toBeLessThan(SHARED / 2);
   expect(sums.all + 0.5 * SHARED * EPOCHS).toBeLessThan(own.all);

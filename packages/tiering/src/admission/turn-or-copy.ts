@@ -9,23 +9,19 @@ export type TurnOrCopy<T> = { readonly copy: T } | { readonly turn: FetchTurn | 
 /**
  * Takes the turn to fetch an object, then looks for a copy that another process has made until then. Waits
  * while another process fetches the object; see `FetchTurns`. An abort ends the wait and the turn at once.
- * @param look Resolves to undefined if there is no copy. `hasWaited`: whether another process has fetched the
- * object.
+ * @param look Resolves to undefined if there is no copy.
  */
 export async function turnOrCopy<T>(
   fills: Pick<Fills, 'turnFor'>,
   object: ObjectRef,
-  look: (hasWaited: boolean) => Promise<T | undefined>,
+  look: () => Promise<T | undefined>,
   closing: AbortSignal,
   signal: AbortSignal | undefined,
 ): Promise<TurnOrCopy<T>> {
-  const once = async (
-    turn: FetchTurn | OtherFetch | undefined,
-    hasWaited: boolean,
-  ): Promise<TurnOrCopy<T> | undefined> => {
+  const once = async (turn: FetchTurn | OtherFetch | undefined): Promise<TurnOrCopy<T> | undefined> => {
     const mine = turn instanceof OtherFetch ? undefined : turn;
     // Raced here, so that an abort ends the turn, whatever the look comes to.
-    const copy = await raceAbort(look(hasWaited), signal).catch((error: unknown) => {
+    const copy = await raceAbort(look(), signal).catch((error: unknown) => {
       mine?.end();
       throw error;
     });
@@ -34,7 +30,7 @@ export async function turnOrCopy<T>(
     return { copy };
   };
   const turn = fills.turnFor(object);
-  const found = await once(turn, false);
+  const found = await once(turn);
   if (!(turn instanceof OtherFetch)) return found ?? { turn: undefined };
-  return found ?? turn.until(() => once(fills.turnFor(object), true), closing, signal);
+  return found ?? turn.until(() => once(fills.turnFor(object)), closing, signal);
 }

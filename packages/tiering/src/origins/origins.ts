@@ -41,9 +41,11 @@ export class Origins {
 
   /** Finds the origin of a range that a tier may have a copy of. */
   async #ofHeld(range: Range, reading: Reading): Promise<Origin> {
-    const { fills, closing } = this.#parts;
+    const { host, fills, closing } = this.#parts;
     const { object } = range;
-    const look = (hasWaited: boolean) => this.#usable(object, hasWaited);
+    // If a copy is served already, the read path could not serve it.
+    const isNew = host.namespace.levelOf(object.id) === host.tiers.length;
+    const look = () => this.#usable(object, isNew);
     const found = await turnOrCopy(fills, object, look, closing, reading.signal);
     if ('copy' in found) return this.#ofCopy(found.copy, range);
     // A fill that begins here waits for its caller: see `callerHasFill`.
@@ -65,12 +67,12 @@ export class Origins {
   }
 
   /**
-   * The copy to read here, if there is one and its tier is in service. After a wait, also a copy that the
-   * read path could serve by now.
+   * The copy to read here, if there is one and its tier is in service.
+   * @param isNew Whether the copy may also be one that the read path could serve by now.
    */
-  async #usable(object: ObjectRef, hasWaited: boolean): Promise<VerifiedReader | undefined> {
+  async #usable(object: ObjectRef, isNew: boolean): Promise<VerifiedReader | undefined> {
     const { copies, closing } = this.#parts;
-    const reader = () => (hasWaited ? copies.servedBy(object) : copies.readerFor(object));
+    const reader = () => (isNew ? copies.servedBy(object) : copies.readerFor(object));
     const copy = (await copies.isHeld(object)) ? await reader() : undefined;
     closing.throwIfAborted();
     return copy?.tier.reading.inService === true ? copy : undefined;

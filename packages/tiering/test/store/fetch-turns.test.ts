@@ -1,8 +1,8 @@
-import { Hierarchy } from '@tiered/core';
+import { Hierarchy, MemoryDriver } from '@tiered/core';
 import type { HomeLocks } from '@tiered/core/driver';
 import { loadChecksum } from '@tiered/core/internal';
 import { HoldingDriver, IndexedMemoryDriver, ManualClock, MemoryLocks, settled } from '@tiered/core/testing';
-import { PlacementHandler } from '@tiered/tiering';
+import { firstFit, PlacementHandler } from '@tiered/tiering';
 import { expect, it, onTestFinished } from 'vitest';
 import { Worker } from 'node:worker_threads';
 import { turnOrCopy } from '../../src/admission/turn-or-copy.js';
@@ -74,9 +74,9 @@ it.each(['at its first look', 'after the fetch of another'])(
     const abort = new AbortController();
     let looks = 0;
     let goOn: (copy: undefined) => void = () => undefined;
-    const look = (hasWaited: boolean) => {
+    const look = () => {
       looks += 1;
-      const isLast = hasWaited || others === undefined;
+      const isLast = looks > 1 || others === undefined;
       return isLast ? new Promise<undefined>((resolve) => (goOn = resolve)) : Promise.resolve(undefined);
     };
     const closing = new AbortController().signal;
@@ -140,14 +140,24 @@ it('[F1] a fetch of another process is waited for two seconds, which it is shown
 /**
  * Two that share a tier, and a source whose answers wait.
  * @param before Called before each opens its index.
+ * @param inRam The object that each places in RAM. The others go to the tier.
  */
-async function two(before: () => void = () => undefined) {
+async function two(before: () => void = () => undefined, inRam?: string) {
   const objects = objectsOf([20, 20, 20]);
   const source = new HoldingDriver(await memoryWith(objects), { operations: ['readInto'] });
   const tier = new IndexedMemoryDriver();
   const open = async () => {
-    const placement = new PlacementHandler({ chunk: 20 });
-    const h = new Hierarchy({ source, tiers: [{ driver: tier, quota: 1000 }], placement });
+    const policy = {
+      ...firstFit,
+      name: 'by key',
+      place: ({ key }: { key: string }) => (key === inRam ? 0 : 1),
+    };
+    const placement = new PlacementHandler({ chunk: 20, policy });
+    const tiers = [
+      { driver: new MemoryDriver(), quota: 100 },
+      { driver: tier, quota: 1000 },
+    ];
+    const h = new Hierarchy({ source, tiers, placement });
     onTestFinished(() => h.close());
     before();
     return h.open();
@@ -178,7 +188,7 @@ it('[F1] readers of two processes wait for one request, and the second is served
   await source.releaseAll();
   expect(await first).toEqual(bytes);
   expect(await Promise.all(others)).toEqual([bytes, bytes?.subarray(5, 10)]);
-  expect(await placed).toBe(0);
+  expect(await placed).toBe(1);
   expect(other.stats().source.readBytes).toBe(20);
 });
 
@@ -231,6 +241,28 @@ it('[F1] a look that began before the copy was there is not taken for one that w
   for (const goOn of answersOfOther.held) goOn();
   expect(await Promise.all([early, late])).toEqual([objects.get('0'), objects.get('0')]);
   expect(other.stats().source.readBytes).toBe(20);
+});
+
+it('[F1] a reader whose look ends after another one had the object placed in RAM asks for nothing', async () => {
+  const answers: ReturnType<typeof holdAnswers>[] = [];
+  const { objects, source, other } = await two(() => answers.push(holdAnswers()), '0');
+  const answersOfOther = answers[1];
+  if (answersOfOther === undefined) throw new Error('no index');
+  answersOfOther.isHolding = true;
+  const first = other.read('0');
+  await until(() => answersOfOther.held.length === 1);
+  const second = other.read('0', { offset: 5, length: 5 });
+  await settled();
+  answersOfOther.held.shift()?.();
+  await until(() => source.held.length === 1);
+  await source.releaseAll();
+  expect(await first).toEqual(objects.get('0'));
+  await until(() => other.namespace.levelOf(other.namespace.find('0')) === 0);
+  answersOfOther.isHolding = false;
+  for (const goOn of answersOfOther.held) goOn();
+  for (let turns = 0; turns < 100; turns++) await settled();
+  expect(source.held.length).toBe(0);
+  expect(await second).toEqual(objects.get('0')?.subarray(5, 10));
 });
 
 it('[F1] [B1] a reader that leaves, or a source that fails, keeps nobody from fetching', async () => {

@@ -16,8 +16,8 @@ export interface ReadsToComeOptions extends OperationOptions {
    */
   readonly samples: number;
   /**
-   * Most samples to draw; each epoch costs as much as 512 more. Counts are comparable only with the same value.
-   * Default: 2^28, about 10 seconds.
+   * Most samples to draw; each epoch costs as much as 512 more. Counts are comparable only with the same
+   * value. Default: 2^28, about 10 seconds.
    */
   readonly mostDrawn?: number | undefined;
   /** Lets the event loop turn. Default: the system clock. */

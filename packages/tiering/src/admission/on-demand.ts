@@ -36,7 +36,7 @@ export async function placeNow(
     signal?.throwIfAborted();
     closing.throwIfAborted();
     if (host.namespace.levelOf(id) < host.tiers.length) return host.namespace.levelOf(id);
-    const look = async () => (await copies.isHeld(object)) || undefined;
+    const look = async (isInTurn: boolean) => (await copies.isHeld(object, isInTurn)) || undefined;
     const found = await turnOrCopy(fills, object, look, closing, signal);
     if ('copy' in found) return host.namespace.levelOf(id);
     const { turn } = found;

@@ -103,13 +103,14 @@ export class CopyIndex {
   /**
    * Whether a tier holds the object, or a part of it. Costs a lookup in the tier's index if this process does
    * not know a copy yet.
+   * @param isAnew Whether to begin a lookup of its own: one that began earlier may have missed a copy whose
+   * turn to be fetched has ended since. Default: lookups at the same time are shared.
    */
-  async isHeld(object: ObjectRef): Promise<boolean> {
+  async isHeld(object: ObjectRef, isAnew = false): Promise<boolean> {
     const { id } = object;
     if (this.#isServed(id)) return true;
     if (!this.stores.mayHoldMore && !this.#covered.has(id)) return false;
-    // A look that began earlier may have missed a copy whose turn to be fetched has ended since.
-    if (this.stores.haveTurns && (await this.#looks.get(id)) === true) return true;
+    if (isAnew && (await this.#looks.get(id)) === true) return true;
     return this.#look(object);
   }
 

@@ -45,7 +45,7 @@ export class Origins {
     const { object } = range;
     // If a copy is served already, the read path could not serve it.
     const isNew = host.namespace.levelOf(object.id) === host.tiers.length;
-    const look = () => this.#usable(object, isNew);
+    const look = (isInTurn: boolean) => this.#usable(object, isNew, isInTurn);
     const found = await turnOrCopy(fills, object, look, closing, reading.signal);
     if ('copy' in found) return this.#ofCopy(found.copy, range);
     // A fill that begins here waits for its caller: see `callerHasFill`.
@@ -70,10 +70,10 @@ export class Origins {
    * The copy to read here, if there is one and its tier is in service.
    * @param isNew Whether the copy may also be one that the read path could serve by now.
    */
-  async #usable(object: ObjectRef, isNew: boolean): Promise<VerifiedReader | undefined> {
+  async #usable(object: ObjectRef, isNew: boolean, isInTurn: boolean): Promise<VerifiedReader | undefined> {
     const { copies, closing } = this.#parts;
     const reader = () => (isNew ? copies.servedBy(object) : copies.readerFor(object));
-    const copy = (await copies.isHeld(object)) ? await reader() : undefined;
+    const copy = (await copies.isHeld(object, isInTurn)) ? await reader() : undefined;
     closing.throwIfAborted();
     return copy?.tier.reading.inService === true ? copy : undefined;
   }

@@ -1,4 +1,4 @@
-import { Hierarchy, MemoryDriver } from '@tiered/core';
+import { Hierarchy } from '@tiered/core';
 import type { HomeLocks } from '@tiered/core/driver';
 import { loadChecksum } from '@tiered/core/internal';
 import { HoldingDriver, IndexedMemoryDriver, ManualClock, MemoryLocks, settled } from '@tiered/core/testing';
@@ -137,29 +137,16 @@ it('[F1] a fetch of another process is waited for two seconds, which it is shown
   expect(other.begin(OBJECT)).toBeInstanceOf(OtherFetch);
 });
 
-/**
- * Two that share a tier, and a source whose answers wait.
- * @param before Called before each opens its index.
- * @param inRam The object that each places in RAM. The others go to the tier.
- */
-async function two(before: () => void = () => undefined, inRam?: string) {
+/** Two that share two tiers and place all on the first one, and a source whose answers wait. */
+async function two() {
   const objects = objectsOf([20, 20, 20]);
   const source = new HoldingDriver(await memoryWith(objects), { operations: ['readInto'] });
-  const tier = new IndexedMemoryDriver();
+  const drivers = [new IndexedMemoryDriver(), new IndexedMemoryDriver()];
   const open = async () => {
-    const policy = {
-      ...firstFit,
-      name: 'by key',
-      place: ({ key }: { key: string }) => (key === inRam ? 0 : 1),
-    };
+    const policy = { ...firstFit, place: () => 0 };
     const placement = new PlacementHandler({ chunk: 20, policy });
-    const tiers = [
-      { driver: new MemoryDriver(), quota: 100 },
-      { driver: tier, quota: 1000 },
-    ];
-    const h = new Hierarchy({ source, tiers, placement });
+    const h = new Hierarchy({ source, tiers: drivers.map((driver) => ({ driver, quota: 1000 })), placement });
     onTestFinished(() => h.close());
-    before();
     return h.open();
   };
   const [one, other] = [await open(), await open()];
@@ -173,7 +160,7 @@ async function two(before: () => void = () => undefined, inRam?: string) {
     await source.releaseAll();
     await placed;
   }
-  return { objects, source, tier, one, other };
+  return { objects, source, one, other };
 }
 
 it('[F1] readers of two processes wait for one request, and the second is served by the copy', async () => {
@@ -188,7 +175,7 @@ it('[F1] readers of two processes wait for one request, and the second is served
   await source.releaseAll();
   expect(await first).toEqual(bytes);
   expect(await Promise.all(others)).toEqual([bytes, bytes?.subarray(5, 10)]);
-  expect(await placed).toBe(1);
+  expect(await placed).toBe(0);
   expect(other.stats().source.readBytes).toBe(20);
 });
 
@@ -204,14 +191,22 @@ it('[F1] readers of one process beside each other are served by one request, and
   expect(await Promise.all(reads)).toEqual([bytes, bytes?.subarray(5, 10), bytes, bytes]);
 });
 
-/** Answers of indexes that are opened from now on wait while they are held. */
-function holdAnswers(): { isHolding: boolean; readonly held: (() => void)[] } {
-  const answers = { isHolding: false, held: [] as (() => void)[] };
+/** Answers of an index that wait while they are held. */
+interface Answers {
+  isHolding: boolean;
+  readonly held: (() => void)[];
+}
+
+/** The answers of the indexes that are opened from now on. */
+function answersOfIndexes(): readonly Answers[] {
+  const all: Answers[] = [];
   const { begin } = indexThreads;
   onTestFinished(() => void (indexThreads.begin = begin));
   indexThreads.begin = (options, gate) => {
     const thread = begin(options, gate);
     if (!(thread instanceof Worker)) throw new TypeError('an index is in a thread');
+    const answers: Answers = { isHolding: false, held: [] };
+    all.push(answers);
     const emit = thread.emit.bind(thread);
     thread.emit = (event: string, ...values: never[]) => {
       if (event !== 'message' || !answers.isHolding) return emit(event, ...values);
@@ -220,46 +215,49 @@ function holdAnswers(): { isHolding: boolean; readonly held: (() => void)[] } {
     };
     return thread;
   };
-  return answers;
+  return all;
+}
+
+function letGo(answers: Answers): void {
+  answers.isHolding = false;
+  for (const goOn of answers.held.splice(0)) goOn();
 }
 
 it('[F1] a look that began before the copy was there is not taken for one that was made in turn', async () => {
-  const answers: ReturnType<typeof holdAnswers>[] = [];
-  const { objects, source, one, other } = await two(() => answers.push(holdAnswers()));
-  const answersOfOther = answers[1];
-  if (answersOfOther === undefined) throw new Error('no index');
+  const indexes = answersOfIndexes();
+  const { objects, source, one, other } = await two();
+  const [, , index] = indexes;
+  if (index === undefined) throw new Error('no index');
   const first = one.read('0');
   await until(() => source.held.length === 1);
-  answersOfOther.isHolding = true;
+  index.isHolding = true;
   const early = other.read('0');
-  await until(() => answersOfOther.held.length === 1);
+  await until(() => index.held.length === 1);
   await source.releaseAll();
   await first;
   await one.idle();
   const late = other.read('0');
-  answersOfOther.isHolding = false;
-  for (const goOn of answersOfOther.held) goOn();
+  letGo(index);
   expect(await Promise.all([early, late])).toEqual([objects.get('0'), objects.get('0')]);
   expect(other.stats().source.readBytes).toBe(20);
 });
 
-it('[F1] a reader whose look ends after another one had the object placed in RAM asks for nothing', async () => {
-  const answers: ReturnType<typeof holdAnswers>[] = [];
-  const { objects, source, other } = await two(() => answers.push(holdAnswers()), '0');
-  const answersOfOther = answers[1];
-  if (answersOfOther === undefined) throw new Error('no index');
-  answersOfOther.isHolding = true;
+it('[F1] a reader whose look ends after another one had the object placed is served by that copy', async () => {
+  const indexes = answersOfIndexes();
+  const { objects, source, other } = await two();
+  const [, , , ofSlower] = indexes;
+  if (ofSlower === undefined) throw new Error('no index');
+  ofSlower.isHolding = true;
   const first = other.read('0');
-  await until(() => answersOfOther.held.length === 1);
+  await until(() => ofSlower.held.length === 1);
   const second = other.read('0', { offset: 5, length: 5 });
   await settled();
-  answersOfOther.held.shift()?.();
-  await until(() => source.held.length === 1);
+  ofSlower.held.shift()?.();
+  await until(() => source.held.length === 1 && ofSlower.held.length === 1);
   await source.releaseAll();
   expect(await first).toEqual(objects.get('0'));
-  await until(() => other.namespace.levelOf(other.namespace.find('0')) === 0);
-  answersOfOther.isHolding = false;
-  for (const goOn of answersOfOther.held) goOn();
+  await other.idle();
+  letGo(ofSlower);
   for (let turns = 0; turns < 100; turns++) await settled();
   expect(source.held.length).toBe(0);
   expect(await second).toEqual(objects.get('0')?.subarray(5, 10));

@@ -191,7 +191,7 @@ it('[F1] readers of one process beside each other are served by one request, and
   expect(await Promise.all(reads)).toEqual([bytes, bytes?.subarray(5, 10), bytes, bytes]);
 });
 
-/** Answers of an index that wait while they are held. */
+/** Answers to lookups in an index, which wait while they are held. Other calls are answered. */
 interface Answers {
   isHolding: boolean;
   readonly held: (() => void)[];
@@ -207,9 +207,17 @@ function answersOfIndexes(): readonly Answers[] {
     if (!(thread instanceof Worker)) throw new TypeError('an index is in a thread');
     const answers: Answers = { isHolding: false, held: [] };
     all.push(answers);
+    const lookups = new Set<number>();
+    const post = thread.postMessage.bind(thread);
+    thread.postMessage = (call: { readonly id: number; readonly call: string } | undefined) => {
+      if (call?.call === 'find') lookups.add(call.id);
+      post(call);
+    };
     const emit = thread.emit.bind(thread);
     thread.emit = (event: string, ...values: never[]) => {
-      if (event !== 'message' || !answers.isHolding) return emit(event, ...values);
+      const [answer] = values as { readonly id?: number }[];
+      const isLookup = event === 'message' && lookups.has(answer?.id ?? -1);
+      if (!isLookup || !answers.isHolding) return emit(event, ...values);
       answers.held.push(() => void emit(event, ...values));
       return true;
     };

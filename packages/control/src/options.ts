@@ -53,7 +53,7 @@ export interface ControlOptions {
   readonly node?: string | undefined;
   /**
    * Whole milliseconds, at least 1,000, after which the others forget a killed stage and get its share. More
-   * than 400 stages look less often, and remember each other for three looks. Default: 3,000.
+   * than 200 stages look less often; from 400 on, they remember each other for three looks. Default: 3,000.
    */
   readonly ttlMs?: number | undefined;
   /**

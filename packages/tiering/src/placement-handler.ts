@@ -46,7 +46,7 @@ const PLACES_AT_A_TIME = 256;
  * the readers, writes them to the tier, and finally publishes the copy. A *range read* fetches bytes that are
  * not being placed. The *copy index* tracks the copies on the tiers, checks those of earlier processes, and
  * removes those that must not be served. The *gate* admits requests to the source: readers' requests at once,
- * background requests when no reader is waiting.
+ * background requests when they delay no reader.
  *
  * **How a read is served.** The read path itself serves copies that are whole and trusted. All other reads
  * come here. *Origins* decide where the range of a read comes from, in this order: a copy that is unchecked

@@ -158,9 +158,10 @@ export class Hierarchy extends SafeEmitter<HierarchyEvents> implements AsyncDisp
   }
 
   /**
-   * Opens every driver and lists the source; the event `scan` reports progress. Resolves to this hierarchy,
-   * so that `await using h = await new Hierarchy({...}).open()` works. If it fails or is aborted, everything
-   * that it opened is closed again, and the hierarchy stays closed.
+   * Opens every driver, and lists the source unless a manifest has it or `scan` is false; the event `scan`
+   * reports progress. Resolves to this hierarchy, so that `await using h = await new Hierarchy({...}).open()`
+   * works. If it fails or is aborted, everything that it opened is closed again, and the hierarchy stays
+   * closed.
    */
   async open(options: OperationOptions = NO_OPTIONS): Promise<this> {
     if (this.#state !== 'new') {

@@ -24,8 +24,7 @@ export interface FrequencyPlanOptions {
   readonly sizes: ArrayLike<number>;
   /**
    * The capacity of each level, fastest first: bytes, or a room that decides for itself which samples fit. At
-   * most 255 levels. Tiers use more than the bytes of objects: `tierSpaces` makes rooms that account for
-   * that.
+   * most 255 levels. Tiers use more than the bytes of objects: `roomsOf` makes rooms that account for that.
    */
   readonly quotas: readonly (number | PlanRoom)[];
   /**

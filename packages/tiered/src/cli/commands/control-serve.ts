@@ -8,7 +8,7 @@ import { addControlRegistryOptions, type ControlRegistryOptions } from '../optio
 /** Adds `tiered control serve`. */
 export function addServeCommand(control: Command, host: CommandHost): void {
   addControlRegistryOptions(control.command('serve'))
-    .option('--port <n>', 'port of 127.0.0.1; default: a free one', portNumber, 0)
+    .option('--port <n>', 'port of 127.0.0.1; 0: a free one', portNumber, 0)
     .option('--allow-set', 'lets the page change the same settings as "tiered control set"')
     .description(
       'Serves a page with live charts of all jobs and sources, to this machine only; its address holds a ' +

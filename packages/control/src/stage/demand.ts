@@ -5,7 +5,7 @@ import { NO_BOUND, type Rate } from '../shares/rate.js';
 /** Milliseconds of the past that figures are of. Shorter, and a loader that reads batches is a noise. */
 const WINDOW_MS = 2000;
 /** A stage asks for this much more than it uses, so that it can come to use more. */
-const HEADROOM = 1.05;
+const HEADROOM = 1.03;
 /**
  * From this part of the time on in which requests wait for the share, it is the share that bounds a stage.
  */

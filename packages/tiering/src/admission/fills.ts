@@ -142,9 +142,15 @@ export class Fills {
     cause: PlaceCause,
     turn?: FetchTurn,
   ): Running | OtherFetch | 'behind' | undefined {
-    const begun = this.#tryToStart(object, cause, turn);
-    if (begun === undefined || begun === 'behind' || begun instanceof OtherFetch) turn?.end();
-    return begun;
+    let isBegun = false;
+    try {
+      const begun = this.#tryToStart(object, cause, turn);
+      isBegun = begun !== undefined && begun !== 'behind' && !(begun instanceof OtherFetch);
+      return begun;
+    } finally {
+      // Also if the policy throws.
+      if (!isBegun) turn?.end();
+    }
   }
 
   #tryToStart(

@@ -137,19 +137,26 @@ it('[F1] a fetch of another process is waited for two seconds, which it is shown
   expect(other.begin(OBJECT)).toBeInstanceOf(OtherFetch);
 });
 
-/** Two that share two tiers and place all on the first one, and a source whose answers wait. */
-async function two() {
+/**
+ * Two that share two tiers and place all on the first one, and a source whose answers wait.
+ * @param placeByOne The policy of the first.
+ */
+async function two(
+  placeByOne: (key: string) => number = () => 0,
+  { clock: ofBoth }: { readonly clock?: ManualClock } = {},
+) {
   const objects = objectsOf([20, 20, 20]);
   const source = new HoldingDriver(await memoryWith(objects), { operations: ['readInto'] });
   const drivers = [new IndexedMemoryDriver(), new IndexedMemoryDriver()];
-  const open = async () => {
-    const policy = { ...firstFit, place: () => 0 };
+  const open = async (place: (key: string) => number) => {
+    const policy = { ...firstFit, place: ({ key }: { readonly key: string }) => place(key) };
     const placement = new PlacementHandler({ chunk: 20, policy });
-    const h = new Hierarchy({ source, tiers: drivers.map((driver) => ({ driver, quota: 1000 })), placement });
+    const tiers = drivers.map((driver) => ({ driver, quota: 1000 }));
+    const h = new Hierarchy({ source, tiers, placement, clock: ofBoth });
     onTestFinished(() => h.close());
     return h.open();
   };
-  const [one, other] = [await open(), await open()];
+  const [one, other] = [await open(placeByOne), await open(() => 0)];
   // By a transaction each learns of the other.
   for (const [h, key] of [
     [one, '1'],
@@ -269,6 +276,24 @@ it('[F1] a reader whose look ends after another one had the object placed is ser
   for (let turns = 0; turns < 100; turns++) await settled();
   expect(source.held.length).toBe(0);
   expect(await second).toEqual(objects.get('0')?.subarray(5, 10));
+});
+
+it('[F1] a policy that throws keeps nobody from fetching', async () => {
+  const bug = new Error('a bug');
+  let asked = 0;
+  const place = (key: string) => {
+    // Once for the turn, once for the fill.
+    if (key === '0') asked += 1;
+    if (asked === 2) throw bug;
+    return 0;
+  };
+  const { objects, source, one, other } = await two(place, { clock: new ManualClock(settled) });
+  await expect(one.read('0')).rejects.toThrow(bug);
+  const read = other.read('0');
+  // Time stands still, so it waits for nobody.
+  await until(() => source.held.length === 1);
+  await source.releaseAll();
+  expect(await read).toEqual(objects.get('0'));
 });
 
 it('[F1] [B1] a reader that leaves, or a source that fails, keeps nobody from fetching', async () => {

@@ -71,8 +71,9 @@ const plan = group('the order of a training, such as { sampler: torch, seed: 0, 
   title: 'Plan',
   description:
     'The order in which all workers read the objects, for programs that know nothing of tiers. Each ' +
-    'object is a sample. Needs size, and placement: { policy: planFollower }. openDataset ignores it, ' +
-    'because its loaders make their own plans. Default: none; hashing gives each object a home.',
+    'object is a sample. Needs size, unless the registry is torch or names peers, and placement: ' +
+    '{ policy: planFollower }. openDataset ignores it, because its loaders make their own plans. ' +
+    'Default: none; hashing gives each object a home.',
 });
 
 /** The section `cluster`. */

@@ -224,7 +224,7 @@ export const hierarchySchema = group('a mapping with source, and mostly tiers', 
     .optional(),
   source: z.looseObject({}, expected(A_LEVEL)).meta({
     title: 'Source',
-    description: 'The full dataset: the last level, never written.',
+    description: 'The full dataset: the last level. Only a gateway with writes changes it.',
   }),
   tiers: z
     .array(z.looseObject({}, expected(A_TIER)), expected('a list of tiers, fastest first'))

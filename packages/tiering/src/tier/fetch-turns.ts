@@ -48,9 +48,8 @@ export interface FetchTurnsParts {
 export class FetchTurns {
   readonly #parts: FetchTurnsParts;
   #locks: HomeLocks | undefined;
-  /** How many turns of this process have a number. The kernel does not count them. */
+  /** How many turns of this process have a number, or wait. The kernel does not count them. */
   readonly #mine = new Map<number, number>();
-  #waiting = 0;
   #impatientUntil = 0;
 
   constructor(parts: FetchTurnsParts) {
@@ -100,14 +99,8 @@ export class FetchTurns {
 
   /** Tells other processes that this one waits for a fetch of theirs, until the returned turn ends. */
   wait(): FetchTurn {
-    this.#waiting += 1;
-    if (this.#waiting === 1) this.#tried((locks) => locks.share(WAITING));
-    return {
-      end: () => {
-        this.#waiting -= 1;
-        if (this.#waiting === 0) this.#release(WAITING);
-      },
-    };
+    if (!this.#mine.has(WAITING)) this.#tried((locks) => locks.share(WAITING));
+    return this.#turn(WAITING);
   }
 
   /** Called after a wait that timed out. */

@@ -1,48 +1,26 @@
 import { FileSystemDriver } from '@tiered/node-fs-adapter';
 import Database from 'libsql';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { Child, type Answer, type ChildOptions } from './child.js';
+import { beforeEach, expect, it } from 'vitest';
+import type { Answer, Child, ChildOptions } from './child.js';
 import { makeDataset } from './dataset.js';
 import { deletedFiles } from './disk.js';
 import { openIndexOf } from './index-of.js';
 import { indexOf, membersOf, sourceOf, tierOf, type Place } from './place.js';
-import { programOf } from './program.js';
 import { expectSoundIndex } from './sound.js';
+import { tierProcesses } from './tier-processes.js';
 
-let program: string;
-let directory: string;
+const processes = tierProcesses();
 let place: Place;
 let keys: string[];
-let children: Child[];
-
-beforeAll(async () => {
-  const built = fs.mkdtempSync(path.join(os.tmpdir(), 'tiered-program-'));
-  program = await programOf('use-tier', built);
-  return () => fs.rmSync(built, { recursive: true, force: true });
-});
 
 beforeEach(() => {
-  directory = fs.mkdtempSync(path.join(os.tmpdir(), 'tiered-members-'));
-  place = { directory, quota: 4_000_000, policy: 'firstFit' };
+  place = { directory: processes.directory, quota: 4_000_000, policy: 'firstFit' };
   keys = makeDataset(place, 20, 60_000);
-  children = [];
 });
 
-afterEach(async () => {
-  await Promise.all(children.map((child) => child.kill()));
-  fs.rmSync(directory, { recursive: true, force: true });
-});
-
-/** A process that uses the tier; ends with the test. */
-async function begin(where = place, options: ChildOptions = {}): Promise<Child> {
-  const child = new Child(program, where, options);
-  children.push(child);
-  await child.started;
-  return child;
-}
+const begin = (where = place, options?: ChildOptions) => processes.begin(where, options);
 
 /**
  * Has everything placed that there is room for: room is leased in pieces, so not all is placed when it is
@@ -94,7 +72,7 @@ it.each([
 );
 
 it('[T3] paths that are too long for a socket are none for a tier', async () => {
-  const tier = path.join(directory, 'x'.repeat(100), 'y'.repeat(100), 'tier');
+  const tier = path.join(processes.directory, 'x'.repeat(100), 'y'.repeat(100), 'tier');
   place = { ...place, tier };
   const first = await begin();
   await fill(first);
@@ -125,8 +103,10 @@ it('[T3] [Q1] what a process evicts, others let go of, and only then its bytes a
   const [evictor, holder] = [await begin(), await begin()];
   await fill(holder);
   expect((await holder.ask({ ask: 'read', keys })).wrong).toEqual([]);
-  const more = makeDataset({ ...place, directory: path.join(directory, 'more') }, 40, 60_000);
-  fs.cpSync(path.join(directory, 'more', 'source'), path.join(sourceOf(place), 'more'), { recursive: true });
+  const more = makeDataset({ ...place, directory: path.join(processes.directory, 'more') }, 40, 60_000);
+  fs.cpSync(path.join(processes.directory, 'more', 'source'), path.join(sourceOf(place), 'more'), {
+    recursive: true,
+  });
   const held = () => deletedFiles(holder.pid, tierOf(place));
   const left = () =>
     openIndexOf(place, (all) => Number(all('SELECT count(*) AS n FROM copies WHERE state > 1')[0]?.['n']));
@@ -161,7 +141,7 @@ it("[T3] a process without free descriptors takes nobody for dead, and deletes n
   fs.writeFileSync(mine, 'on its way');
   const limited = (most: number) => ['sh', '-c', `ulimit -n ${most}; exec "$@" 2>/dev/null`, 'sh'];
   for (const descriptors of [26, 32, 38, 44, 50]) {
-    const poor = new Child(program, place, { through: limited(descriptors) });
+    const poor = processes.start(place, { through: limited(descriptors) });
     // It may come to nothing, or to a tier that is passed over.
     await Promise.race([poor.started.catch(() => undefined), poor.exited]);
     await poor.kill();
@@ -206,9 +186,7 @@ it('[T3] [R1] one that is stopped in the middle of a transaction keeps nobody fr
   const inService = () => openIndexOf(place, (all) => all('SELECT key FROM copies WHERE state = 1').length);
   const before = inService();
   expect((await reader.ask({ ask: 'read', keys })).wrong).toEqual([]);
-  const late = new Child(program, place);
-  children.push(late);
-  await late.started;
+  const late = await begin();
   expect((await late.ask({ ask: 'read', keys })).wrong).toEqual([]);
   expect(inService(), 'placed meanwhile').toBe(before);
   expect(isBeingWritten()).toBe(true);

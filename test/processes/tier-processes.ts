@@ -12,6 +12,8 @@ export interface TierProcesses {
   readonly directory: string;
   /** All that the present test has started. */
   readonly all: readonly Child[];
+  /** Starts one. */
+  start(place: Place, options?: ChildOptions): Child;
   /** Starts one, and waits until it has opened the tier. */
   begin(place: Place, options?: ChildOptions): Promise<Child>;
 }
@@ -38,6 +40,12 @@ export function tierProcesses(): TierProcesses {
     fs.rmSync(directory, { recursive: true, force: true });
   });
 
+  const start = (place: Place, options?: ChildOptions) => {
+    const child = new Child(program, place, options);
+    children.push(child);
+    return child;
+  };
+
   return {
     get directory() {
       return directory;
@@ -45,9 +53,9 @@ export function tierProcesses(): TierProcesses {
     get all() {
       return children;
     },
+    start,
     begin: async (place, options) => {
-      const child = new Child(program, place, options);
-      children.push(child);
+      const child = start(place, options);
       await child.started;
       return child;
     },

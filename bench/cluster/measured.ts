@@ -8,8 +8,8 @@ import { BY_PLAN, RENDEZVOUS, SOURCE_ONLY, train, type ClusterEpoch, type Traini
 const MB = 1e6;
 
 /**
- * What the simulator needs to know of so many nodes, which have read in all ways before: a training reads
- * millions of samples, so what compiling costs is no part of it.
+ * Measures so many nodes for the simulator, after they have read in all ways: a training reads millions of
+ * samples, so compiling is no part of its cost.
  */
 export async function measure(training: Training, one: Case, rows: Row[]): Promise<Measured> {
   for (const way of [SOURCE_ONLY, RENDEZVOUS]) await train(training, { ...one, epochs: 2 }, way, null);

@@ -34,7 +34,7 @@ export const MOST_GUARANTEED = 0.9;
 
 /**
  * Shares out an amount by weighted max-min: no claim can get more without taking from one that has less for
- * its weight. What one claim does not want goes to the others. What no claim wants is left over.
+ * its weight. The part that one claim does not want goes to the others. The part that none wants is left.
  * @param whole The amount, at least 0.
  * @returns The share of each claim, in the same order.
  */

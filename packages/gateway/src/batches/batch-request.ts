@@ -13,7 +13,7 @@ export const WITH_ETAGS = 'x-tiered-etags';
 /** The header that asks for a checksum after the ETag of each entry: XXH64 of its bytes, in hexadecimal. */
 export const WITH_SUMS = 'x-tiered-sums';
 
-/** What a request for many objects shares with the requests of S3. */
+/** The fields that a request for many objects shares with the requests of S3. */
 export interface BatchTarget {
   /** The bucket of items that name none. If empty, each item has to name one. */
   readonly bucket: string;

@@ -8,7 +8,7 @@ const LONG = 100;
 /** The blocks after the last entry. */
 export const END_OF_TAR: Uint8Array = new Uint8Array(2 * BLOCK);
 
-/** What precedes the bytes of an entry. */
+/** The fields of the header of an entry. */
 export interface TarEntry {
   readonly path: string;
   /** Bytes. */
